@@ -210,7 +210,7 @@ func (h *Handler) updateForm(_ http.ResponseWriter, r *http.Request) (*view, fla
 	form, body := r.PostForm, map[string]any{}
 	for _, name := range []string{"queue", "priority", "max_attempts", "run_after"} {
 		text := strings.TrimSpace(form.Get(name))
-		if text == form.Get("was_"+name) {
+		if isUnchanged(name, text, form.Get("was_"+name)) {
 			continue
 		}
 		value, err := formValue(name, text)
@@ -235,6 +235,16 @@ func (h *Handler) updateForm(_ http.ResponseWriter, r *http.Request) (*view, fla
 	call.SetPathValue("id", form.Get("id"))
 	_, err = h.updateJob(call)
 	return nil, flash{OK: true, Text: fmt.Sprintf("Job %s: changed.", form.Get("id"))}, err
+}
+
+// isUnchanged reports whether a field has the value that the form showed. A browser leaves out seconds of a time that are 0.
+func isUnchanged(name, text, was string) bool {
+	if name != "run_after" || text == was {
+		return text == was
+	}
+	at, err := formValue(name, text)
+	before, wasErr := formValue(name, was)
+	return err == nil && wasErr == nil && at.(time.Time).Equal(before.(time.Time))
 }
 
 // formValue returns the value of a field of the form of a job, as the API takes it.

@@ -74,7 +74,7 @@ type Handler struct {
 	contract    []byte
 	feed        *feed
 	site        *dashboard
-	now         func() time.Time
+	now         func() time.Time // of this machine, for limits of time; the queue's clock is the inspector's
 
 	heartbeatEvery, eventTimeout, maxStreamAge time.Duration
 }

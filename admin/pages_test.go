@@ -90,6 +90,20 @@ func (v *visitor) ask(method, path string, fields url.Values) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
+// fragment returns the content of a page's main, as the script reads it.
+func (v *visitor) fragment(path string) string {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, v.url+path, nil)
+	must(v.t, err)
+	r.Header.Set("Sqluice-Fragment", "1")
+	answer, err := v.client.Do(r)
+	must(v.t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	must(v.t, err)
+	return string(text)
+}
+
 // has fails unless a page has all these texts, in this order.
 func has(t *testing.T, what, page string, texts ...string) {
 	t.Helper()
@@ -175,15 +189,8 @@ func TestFragment(t *testing.T) {
 	answer, err := v.client.Do(r)
 	must(t, err)
 	must(t, answer.Body.Close())
-	r, err = http.NewRequestWithContext(t.Context(), http.MethodGet, v.url+"/queues", nil)
-	must(t, err)
-	r.Header.Set("Sqluice-Fragment", "1")
-	answer, err = v.client.Do(r)
-	must(t, err)
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	must(t, err)
-	if !strings.HasPrefix(string(text), `<main id="main">`) || strings.Contains(string(text), "<nav") || !strings.Contains(string(text), ">Paused<") {
+	text := v.fragment("/queues")
+	if !strings.HasPrefix(text, `<main id="main" data-now="`) || strings.Contains(text, "<nav") || !strings.Contains(text, ">Paused<") {
 		t.Errorf("a fragment is %s", text)
 	}
 	has(t, "the page after it", v.page("/queues"), `role="status">Queue q is paused`)

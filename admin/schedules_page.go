@@ -59,7 +59,7 @@ func (h *Handler) scheduleView(s schedule) scheduleView {
 	if next.IsZero() {
 		next = s.Start // "@every" counts from it
 	}
-	week, err := calendar.Week(s.Spec, s.Zone, next, h.now())
+	week, err := calendar.Week(s.Spec, s.Zone, next, h.inspector.Now())
 	if err != nil {
 		week = nil // the page shows the schedule's fault, once a worker has found it
 	}

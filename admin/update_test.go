@@ -97,6 +97,13 @@ func TestFormOfAJob(t *testing.T) {
 		if j := job(); j.Queue != "mail" || j.Priority != -5 || j.MaxAttempts != 9 || string(j.Payload) != `{"n":2}` || !j.RunAfter.Equal(before.RunAfter) {
 			t.Errorf("the job is %+v", j)
 		}
+		// A browser leaves out the seconds of a time of a whole minute: that is no change, and what another user has set stays.
+		must(t, client.Update(t.Context(), 1, jobs.SetRunAfter(time.Date(2089, 1, 1, 0, 0, 0, 0, time.UTC))))
+		minute := map[string]string{"was_run_after": "2090-01-02T03:04:00", "run_after": "2090-01-02T03:04", "priority": "7"}
+		has(t, "after another priority", v.send("/jobs/update", fields(minute)), `class="flash good"`)
+		if j := job(); j.Priority != 7 || j.RunAfter.Year() != 2089 {
+			t.Errorf("after a change of the priority the job is due at %s, with the priority %d", j.RunAfter, j.Priority)
+		}
 		has(t, "after another time", v.send("/jobs/update", fields(map[string]string{"run_after": "2091-05-06T07:08"})), `class="flash good"`)
 		if at := job().RunAfter; !at.Equal(time.Date(2091, 5, 6, 7, 8, 0, 0, time.UTC)) {
 			t.Errorf("the job is due at %s", at)

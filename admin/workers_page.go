@@ -29,9 +29,9 @@ func (h *Handler) workersPage(r *http.Request) (view, error) {
 }
 
 func (h *Handler) workerLines(list []inspect.WorkerInfo) []workerLine {
-	lines := make([]workerLine, 0, len(list))
+	lines, now := make([]workerLine, 0, len(list)), h.inspector.Now()
 	for _, w := range list {
-		line := workerLine{WorkerInfo: w, Late: h.now().Sub(w.Heartbeat) > lateAfter}
+		line := workerLine{WorkerInfo: w, Late: now.Sub(w.Heartbeat) > lateAfter}
 		for _, slots := range w.Queues {
 			line.Slots += slots
 		}

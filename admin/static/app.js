@@ -15,7 +15,7 @@
   };
   const relative = (ms) => ms <= -1e3 ? 'in ' + age(-ms) : ms < 1e3 ? 'just now' : age(ms) + ' ago';
 
-  // Times are relative to the server's clock.
+  // Times are relative to the queue's clock.
   let ahead = 0;
   const tellTimes = () => {
     for (const time of document.querySelectorAll('time[data-relative]')) {
@@ -148,8 +148,8 @@
     request.onloadend = () => {
       const fresh = request.status === 200 && request.response && request.response.getElementById('main');
       if (fresh && !busy()) {
-        const date = Date.parse(request.getResponseHeader('Date'));
-        if (date) ahead = Math.abs(date - Date.now()) > 5000 ? date - Date.now() : 0;
+        const now = Date.parse(fresh.dataset.now);
+        if (now) ahead = Math.abs(now - Date.now()) > 5000 ? now - Date.now() : 0;
         const focused = document.activeElement;
         same(main(), fresh);
         // An element that moved has lost the focus and gets it again. The focus of a removed element goes to no other.

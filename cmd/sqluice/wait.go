@@ -43,7 +43,8 @@ func (a *app) wait(ctx context.Context, c *jobs.Client, id int64, timeout time.D
 		defer cancel()
 	}
 	job, err := c.Wait(waiting, id)
-	if errors.Is(err, context.DeadlineExceeded) {
+	// The error of a server that cannot be reached may be a timeout too.
+	if timeout > 0 && errors.Is(err, context.DeadlineExceeded) && waiting.Err() != nil && ctx.Err() == nil {
 		return notEnded(ctx, c, id, timeout)
 	}
 	if err != nil {
@@ -77,7 +78,7 @@ func notEnded(ctx context.Context, c *jobs.Client, id int64, timeout time.Durati
 	defer cancel()
 	job, err := c.Get(ctx, id)
 	if err != nil {
-		return fmt.Errorf("job %d has not ended after %s", id, timeout)
+		return fmt.Errorf("job %d has not ended after %s; its status cannot be read: %w", id, timeout, err)
 	}
 	return fmt.Errorf("job %d has not ended after %s: it is %s", id, timeout, job.Status)
 }
