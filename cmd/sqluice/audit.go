@@ -31,9 +31,9 @@ func (a *app) auditCommand() *cobra.Command {
 		Args:    takesNothing(),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.Actor, "actor", "", "only changes by this `ACTOR`")
-	flags.StringVar(&action, "action", "", "only changes by this action, such as delete")
-	flags.StringVar(&job, "job", "", "only changes of the job with this `ID`, alone or with others")
+	textFlag(flags, &f.Actor, "actor", "only changes by this `ACTOR`")
+	textFlag(flags, &action, "action", "only changes by this action, such as delete")
+	textFlag(flags, &job, "job", "only changes of the job with this `ID`, alone or with others")
 	flags.Var(&durationValue{value: &within}, "since", "only changes within this time")
 	f.Limit = 100
 	flags.Var(&intValue{&f.Limit, 1, inspect.MaxPage}, "limit", "the most entries to list")

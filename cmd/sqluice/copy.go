@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -93,6 +94,9 @@ func (a *app) copy(ctx context.Context, from, to database, keepOpen bool) (err e
 func openSide(ctx context.Context, flag string, d database, log *slog.Logger) (move.Side, error) {
 	store, err := openDatabase(ctx, d, log, sqlite.WithDurability(sqlite.Full))
 	if err != nil {
+		if flag == "--to" && errors.Is(err, os.ErrNotExist) {
+			err = fmt.Errorf("%w (run `sqluice up --db %s` to make one)", err, word(d.String()))
+		}
 		return move.Side{}, fmt.Errorf("%s %w", flag, err)
 	}
 	name := d.String()

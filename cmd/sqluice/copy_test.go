@@ -294,7 +294,10 @@ func aLiveWorkerIsNamed(t *testing.T, from, to *cli) {
 func copyRefuses(t *testing.T, from, to *cli) {
 	missing := filepath.Join(t.TempDir(), "missing.db")
 	from.fails(exitFailure, []string{"--from ", missing, "no such database"}, "copy", "--from", missing, "--to", to.db)
-	from.fails(exitFailure, []string{"--to ", missing, "no such database"}, "copy", "--from", from.db, "--to", missing)
+	from.fails(exitFailure, []string{"--to ", missing, "no such database", "`sqluice up --db " + missing + "`"}, "copy", "--from", from.db, "--to", missing)
+	if a := from.run("copy", "--from", missing, "--to", to.db); strings.Contains(a.err, "--db") || strings.Contains(a.err, "sqluice up") {
+		t.Errorf("without a source the advice is %s", a.err)
+	}
 	if exists(missing) {
 		t.Error("copy has made a file")
 	}

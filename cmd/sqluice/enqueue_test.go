@@ -269,8 +269,14 @@ func TestAFullStandardOutputIsAFailure(t *testing.T) {
 	c.ok("up")
 	var errs strings.Builder
 	code := run(t.Context(), []string{"list", "--db", c.db}, strings.NewReader(""), full, &errs, nil)
-	if code != exitFailure || !strings.Contains(errs.String(), "standard output") {
+	if code != exitFailure || !strings.Contains(errs.String(), "the command succeeded, but writing to standard output failed: ") {
 		t.Errorf("exit code %d, standard error %q", code, errs.String())
+	}
+	id := c.enqueue("k")
+	errs.Reset()
+	code = run(t.Context(), []string{"cancel", id, "999", "--db", c.db}, strings.NewReader(""), full, &errs, nil)
+	if code != exitFailure || strings.Contains(errs.String(), "succeeded") || !strings.Contains(errs.String(), "write to standard output: ") || !strings.Contains(errs.String(), "job 999") {
+		t.Errorf("of a command that failed: exit code %d, standard error %q", code, errs.String())
 	}
 }
 

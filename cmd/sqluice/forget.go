@@ -27,7 +27,7 @@ func (a *app) forgetCommand() *cobra.Command {
 		Args:    takesNothing(),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&user, "user", "", "the user's `ID` (required)")
+	textFlag(flags, &user, "user", "the user's `ID` (required)")
 	flags.Var(&durationValue{value: &wait}, "wait", "how long to wait for jobs that run")
 	jsonFlag(flags, &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {

@@ -35,9 +35,9 @@ func (a *app) listCommand() *cobra.Command {
 	flags.Var(statusValue(&status, jobs.Statuses()), "status", "only jobs with this status")
 	flags.Var(&nameValue{&f.Kind}, "kind", "only jobs of this `KIND`")
 	flags.Var(&nameValue{&f.Queue}, "queue", "only jobs of the queue with this `NAME`")
-	flags.StringVar(&f.UserID, "user-id", "", "only jobs of the user with this `ID`")
-	flags.StringVar(&f.Tag, "tag", "", "only jobs with this `TAG`")
-	flags.StringVar(&f.Text, "search", "", "only jobs with this `TEXT` in their kind, payload, last error, request id, unique key or user id")
+	textFlag(flags, &f.UserID, "user-id", "only jobs of the user with this `ID`")
+	textFlag(flags, &f.Tag, "tag", "only jobs with this `TAG`")
+	textFlag(flags, &f.Text, "search", "only jobs with this `TEXT` in their kind, payload, last error, request id, unique key or user id, or with this id")
 	f.Limit = 100
 	flags.Var(&intValue{&f.Limit, 1, inspect.MaxPage}, "limit", "the most jobs to list")
 	flags.Var(&cursorValue{&f.After}, "after", "the last id of the previous page")

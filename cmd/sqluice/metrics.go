@@ -29,8 +29,8 @@ type metricsFlags struct {
 }
 
 func (f *metricsFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "metrics", "", "serve metrics at http://`HOST:PORT`"+metricsPath)
-	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token that requests for metrics must carry (default: the token in $"+tokenVariable+")")
+	textFlag(flags, &f.address, "metrics", "serve metrics at http://`HOST:PORT`"+metricsPath)
+	textFlag(flags, &f.tokenFile, "token-file", "`FILE` with the token that requests for metrics must carry (default: the token in $"+tokenVariable+")")
 	flags.StringArrayVar(&f.hosts, "host", nil, "also serve requests for metrics for this host `NAME`; may be repeated")
 }
 

@@ -36,7 +36,7 @@ func openObserved(ctx context.Context, d database, log *slog.Logger, observer *j
 	}
 	store, err := sqlite.Open(ctx, d.path, append(opts, sqlite.MustExist(), sqlite.WithObserver(observer))...)
 	if err != nil {
-		return nil, hintMissing(err)
+		return nil, err
 	}
 	return store, nil
 }
@@ -79,7 +79,7 @@ func (a *app) withOpened(
 	}
 	store, err := open(d, opts)
 	if err != nil {
-		return err
+		return hintMissing(err)
 	}
 	return errors.Join(fn(jobs.New(store, options...)), closeStore(store))
 }

@@ -20,7 +20,7 @@ const (
 
 // probeFlag is the flag of the listener for probes.
 func probeFlag(flags *pflag.FlagSet, address *string) {
-	flags.StringVar(address, "probes", "", "answer /healthz and /readyz, without a token, at http://`HOST:PORT`")
+	textFlag(flags, address, "probes", "answer /healthz and /readyz, without a token, at http://`HOST:PORT`")
 }
 
 // probes answers whether this process serves, and whether its database can be used: with a status and a word, no more, since any machine may

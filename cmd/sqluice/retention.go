@@ -84,8 +84,8 @@ func keepOf(text string) (time.Duration, error) {
 func ruleFlags(flags *pflag.FlagSet, rule *inspect.RetentionRule) {
 	rule.Status = jobs.StatusDone
 	flags.Var(statusValue((*string)(&rule.Status), finalStatuses()), "status", "jobs that ended with this status")
-	flags.StringVar(&rule.Kind, "kind", "", "only jobs of this kind")
-	flags.StringVar(&rule.Queue, "queue", "", "only jobs of this queue")
+	flags.Var(&nameValue{&rule.Kind}, "kind", "only jobs of this `KIND`")
+	flags.Var(&nameValue{&rule.Queue}, "queue", "only jobs of the queue with this `NAME`")
 }
 
 func (a *app) retentionSetCommand() *cobra.Command {

@@ -54,7 +54,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetVersionTemplate("sqluice {{.Version}}\n")
 	root.PersistentFlags().Var(&databaseValue{&a.db}, "db",
 		forms+" (default $"+databaseVariable+" or "+defaultDatabase+")")
-	root.PersistentFlags().StringVar(&a.keys, "keys", "", "`FILE` of keys to encrypt jobs with (default $"+keysVariable+")")
+	textFlag(root.PersistentFlags(), &a.keys, "keys", "`FILE` of keys to encrypt jobs with (default $"+keysVariable+")")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand(root))
 	root.AddGroup(
@@ -79,6 +79,24 @@ const (
 	groupRun      = "run"
 	groupDatabase = "database"
 )
+
+// addCompletion adds cobra's completion command, which writes to the root's output. An argument that names no shell is an error, for which
+// cobra prints the help.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		}
+	}
+}
 
 // helpCommand is cobra's help command, except that an unknown command is an error.
 func helpCommand(root *cobra.Command) *cobra.Command {

@@ -42,9 +42,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(a.out)
 	root.SetErr(stderr)
+	addCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
-	if flushErr := a.out.Flush(); flushErr != nil {
-		err = errors.Join(err, fmt.Errorf("the command succeeded, but writing to standard output failed: %w", flushErr))
+	switch flushErr := a.out.Flush(); {
+	case flushErr == nil:
+	case err == nil:
+		err = fmt.Errorf("the command succeeded, but writing to standard output failed: %w", flushErr)
+	default:
+		err = errors.Join(err, fmt.Errorf("write to standard output: %w", flushErr))
 	}
 	if err == nil {
 		return exitOK

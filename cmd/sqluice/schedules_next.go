@@ -52,7 +52,7 @@ func (a *app) schedulesNextCommand() *cobra.Command {
 		}),
 	}
 	flags = cmd.Flags()
-	flags.StringVar(&zone, "zone", zone, "the time zone: an IANA name such as Europe/Berlin")
+	textFlag(flags, &zone, "zone", "the time zone: an IANA name such as Europe/Berlin")
 	flags.IntVarP(&n, "count", "n", n, "how many times to print")
 	flags.Var(&timeValue{&from}, "from", "print those after this time, in the form of RFC 3339 (default: now)")
 	flags.Var(&durationValue{value: &every, least: cron.MinEvery}, "every", "print times this far apart, in place of a SPEC")

@@ -71,11 +71,11 @@ func (a *app) serveCommand() *cobra.Command {
 		Args:    takesNothing(),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.address, "addr", f.address, "`HOST:PORT` to listen on; port 0 means any free port")
-	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token (default: the token in $"+tokenVariable+")")
+	textFlag(flags, &f.address, "addr", "`HOST:PORT` to listen on; port 0 means any free port")
+	textFlag(flags, &f.tokenFile, "token-file", "`FILE` with the token (default: the token in $"+tokenVariable+")")
 	flags.StringArrayVar(&f.hosts, "host", nil, "also serve requests for this host `NAME`; may be repeated")
 	flags.StringArrayVar(&f.origins, "origin", nil, "also accept changes from pages of this `URL`; may be repeated")
-	flags.StringVar(&f.prefix, "prefix", "", "serve below this `PATH`, for a proxy that keeps it in requests")
+	textFlag(flags, &f.prefix, "prefix", "serve below this `PATH`, for a proxy that keeps it in requests")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse all changes")
 	flags.Var(&choiceValue{&f.logFormat, []string{"text", "json"}}, "log-format", "how to log")
 	flags.Var(&choiceValue{&f.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "what to log")

@@ -49,9 +49,9 @@ func (a *app) showCommand() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&by.kind, "kind", "", "the kind of the job to find")
-	flags.StringVar(&by.unique, "unique", "", "the unique key that the job holds")
-	flags.StringVar(&by.request, "request-id", "", "the request id that the job was enqueued with")
+	textFlag(flags, &by.kind, "kind", "the kind of the job to find")
+	textFlag(flags, &by.unique, "unique", "the unique key that the job holds")
+	textFlag(flags, &by.request, "request-id", "the request id that the job was enqueued with")
 	jsonFlag(flags, &asJSON)
 	return cmd
 }

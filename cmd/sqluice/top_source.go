@@ -145,7 +145,7 @@ func (s *topSource) do(ctx context.Context, fn func(*jobs.Client) error) error {
 	if s.store == nil {
 		store, err := openDatabase(ctx, s.database, nil)
 		if err != nil {
-			return err
+			return hintMissing(err)
 		}
 		s.store = store
 		if err := jobs.New(store).CheckSchema(ctx); err != nil {

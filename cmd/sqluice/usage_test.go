@@ -115,6 +115,19 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"-db=jobs.db list", []string{"'d' in -db=jobs.db", "begins with --"}},
 		{"--db :memory: list", []string{`--db ":memory:"`}},
 		{"--db= list", []string{`--db ""`}},
+		{"--keys= enqueue k", []string{`--keys "" must not be empty`}},
+		{"serve --token-file=", []string{`--token-file "" must not be empty`}},
+		{"serve --probes=", []string{`--probes "" must not be empty`}},
+		{"serve --addr=", []string{`--addr "" must not be empty`}},
+		{"work --exec k=go --metrics=", []string{`--metrics "" must not be empty`}},
+		{"work --exec k=go --metrics 127.0.0.1:0 --token-file=", []string{`--token-file "" must not be empty`}},
+		{"work --post k=http://localhost --post-secret-file=", []string{`--post-secret-file "" must not be empty`}},
+		{"list --user-id=", []string{`--user-id "" must not be empty`}},
+		{"audit --actor=", []string{`--actor "" must not be empty`}},
+		{"retention set 1h --kind=", []string{`--kind "" must not be empty`}},
+		{"retention set 1h --queue=", []string{`--queue "" must not be empty`}},
+		{"retention remove --kind=", []string{`--kind "" must not be empty`}},
+		{"completion bogus", []string{`unknown command "bogus"`}},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			c := newCLI(t)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -180,6 +182,25 @@ func (v *nameValue) Set(text string) error {
 
 func (v *nameValue) String() string { return *v.value }
 func (v *nameValue) Type() string   { return "NAME" }
+
+// textValue is a text that is not empty: here an empty one is most likely a variable of a script that is not set.
+type textValue struct{ value *string }
+
+// textFlag adds a flag whose value is a text that is not empty.
+func textFlag(flags *pflag.FlagSet, value *string, name, usage string) {
+	flags.Var(&textValue{value}, name, usage)
+}
+
+func (v *textValue) Set(text string) error {
+	if text == "" {
+		return errors.New("not be empty")
+	}
+	*v.value = text
+	return nil
+}
+
+func (v *textValue) String() string { return *v.value }
+func (v *textValue) Type() string   { return "string" }
 
 // orList returns "a, b or c".
 func orList(words []string) string {

@@ -159,7 +159,7 @@ type postFlags struct {
 func newPostFlags() postFlags { return postFlags{timeout: 30 * time.Second} }
 
 func (f *postFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.secretFile, "post-secret-file", "", "`FILE` with the secrets that --post signs with (default: the one in $"+secretVariable+")")
+	textFlag(flags, &f.secretFile, "post-secret-file", "`FILE` with the secrets that --post signs with (default: the one in $"+secretVariable+")")
 	flags.Var(&durationValue{value: &f.timeout, least: time.Millisecond, most: 24 * time.Hour}, "post-timeout", "how long --post waits for an answer")
 	flags.BoolVar(&f.private, "post-private", false, "follow redirects to private addresses")
 }

@@ -19,7 +19,7 @@ func (a *app) whyCommand() *cobra.Command {
 		GroupID: groupJobs,
 		Args:    takes(0, 1, "ID"),
 	}
-	cmd.Flags().StringVar(&name, "schedule", "", "the `name` of a schedule")
+	textFlag(cmd.Flags(), &name, "schedule", "the `name` of a schedule")
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
 		if (len(args) == 1) == (name != "") {
