@@ -99,10 +99,25 @@ func TestChangesAreNoted(t *testing.T) {
 		if seen != 14 {
 			t.Errorf("on all pages there are %d entries", seen)
 		}
-		for _, query := range []string{"?job=0", "?job=x", "?after=0", "?limit=201", "?since=now", "?who=x", "?actor=" + strings.Repeat("a", 201)} {
+		for _, query := range []string{"?job=0", "?job=x", "?after=0", "?limit=201", "?since=now", "?who=x", "?actor=" + strings.Repeat("a", 201), "?action=bogus"} {
 			a.refused(http.StatusBadRequest, http.MethodGet, "/audit"+query, "")
 		}
 	})
+}
+
+// TestTheContractNamesEveryAction: the parameter of a list takes what the library takes.
+func TestTheContractNamesEveryAction(t *testing.T) {
+	var have []inspect.Action
+	for _, p := range readContract(t).at("paths", base+"/audit", "get", "parameters").([]any) {
+		if p := p.(map[string]any); p["name"] == "action" {
+			for _, action := range p["schema"].(map[string]any)["enum"].([]any) {
+				have = append(have, inspect.Action(action.(string)))
+			}
+		}
+	}
+	if !slices.Equal(have, inspect.Actions()) {
+		t.Errorf("the contract has the actions %q, want %q", have, inspect.Actions())
+	}
 }
 
 // TestActors: a user may change jobs whatever the user's name is; the entry has as much of the name as is valid.

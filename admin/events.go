@@ -2,10 +2,8 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,17 +17,11 @@ const minEventInterval = 500 * time.Millisecond
 // defaultStreams is the default of Config.Streams.
 const defaultStreams = 1000
 
-// change is the data of an event. Clients read again what they show.
-type change struct {
-	At time.Time `json:"at"`
-}
-
 // feed sends events to the clients of the event stream. One watcher serves all clients; it runs while there are any.
 type feed struct {
 	client     *jobs.Client
 	maxClients int
 	every      time.Duration
-	onError    func(error) // gets the watcher's errors
 
 	mu      sync.Mutex
 	streams map[*subscriber]struct{}
@@ -50,11 +42,11 @@ type watcher struct {
 	latest []byte
 }
 
-func newFeed(client *jobs.Client, maxClients int, onError func(error)) *feed {
+func newFeed(client *jobs.Client, maxClients int) *feed {
 	if maxClients == 0 {
 		maxClients = defaultStreams
 	}
-	return &feed{client: client, maxClients: maxClients, every: minEventInterval, onError: onError, streams: map[*subscriber]struct{}{}}
+	return &feed{client: client, maxClients: maxClients, every: minEventInterval, streams: map[*subscriber]struct{}{}}
 }
 
 // subscribe adds a client. It gets the latest event at once, so that it reads the current state.
@@ -113,15 +105,10 @@ func (f *feed) watch(ctx context.Context, w *watcher) {
 	changed, stop := f.client.Watch()
 	defer stop()
 	for {
-		data, err := f.newEvent()
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return
-		case err != nil:
-			f.onError(err)
-		default:
-			f.publish(w, data)
 		}
+		f.publish(w, f.newEvent())
 		// A change in the meantime leaves its value in the channel.
 		select {
 		case <-ctx.Done():
@@ -136,14 +123,13 @@ func (f *feed) watch(ctx context.Context, w *watcher) {
 	}
 }
 
-// newEvent returns the data of an event.
-func (f *feed) newEvent() ([]byte, error) {
-	return json.Marshal(change{At: inspect.New(f.client).Now().UTC()})
+// newEvent returns an event with the time at which something changed. Clients read again what they show.
+func (f *feed) newEvent() []byte {
+	return fmt.Appendf(nil, "event: change\ndata: {\"at\":%q}\n\n", inspect.New(f.client).Now().UTC().Format(time.RFC3339Nano))
 }
 
 // publish sends an event to all clients without waiting for them.
-func (f *feed) publish(w *watcher, data []byte) {
-	event := slices.Concat([]byte("event: change\ndata: "), data, []byte("\n\n"))
+func (f *feed) publish(w *watcher, event []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.watcher != w {

@@ -27,9 +27,6 @@ type forgotten struct {
 // forget forgets a user, see [inspect.Inspector.Forget], as far as one request comes.
 func (h *Handler) forget(r *http.Request) (answer, error) {
 	var q forgetRequest
-	if err := noQuery(r); err != nil {
-		return answer{}, err
-	}
 	if err := decode(r, &q); err != nil {
 		return answer{}, err
 	}

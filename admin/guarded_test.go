@@ -49,11 +49,14 @@ func TestGuardHasTheRulesOfTheAPI(t *testing.T) {
 		if status != test.status || asked != (test.status == http.StatusTeapot) {
 			t.Errorf("%s it is answered with %d, not %d", test.name, status, test.status)
 		}
-		_, want := ask(test.handler, test.at, [2]string{http.MethodGet, "/stats"}, test.change)
+		ofAPI, want := ask(test.handler, test.at, [2]string{http.MethodGet, "/stats"}, test.change)
 		for _, name := range []string{"Cache-Control", "Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Resource-Policy"} {
-			if got.Get(name) == "" || want.Get(name) == "" {
+			if got.Get(name) == "" || got.Get(name) != want.Get(name) {
 				t.Errorf("%s %s is %q, and %q for the API", test.name, name, got.Get(name), want.Get(name))
 			}
+		}
+		if test.method == http.MethodGet && test.status != http.StatusTeapot && status != ofAPI {
+			t.Errorf("%s it is refused with %d, and by the API with %d", test.name, status, ofAPI)
 		}
 	}
 }

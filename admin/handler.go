@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -89,16 +88,14 @@ func New(client *jobs.Client, c Config) (*Handler, error) {
 		h.log = slog.Default()
 	}
 	h.config.Hosts = slices.Clone(c.Hosts)
-	feedLog := callback.Logger(h.log) // a handler that blocks must not hold up the event stream
-	h.feed = newFeed(client, c.Streams, func(err error) { feedLog.Error("making an event for the event stream failed", "error", err) })
-	faults := c.faults()
+	h.feed = newFeed(client, c.Streams)
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
 	for _, origin := range c.Origins {
 		if err := h.crossOrigin.AddTrustedOrigin(origin); err != nil {
-			faults = append(faults, &jobs.InvalidError{Field: "Origins", Value: fmt.Sprintf("%q", origin), Must: "be origins such as https://example.com"})
+			return nil, err // Validate has tried
 		}
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, err
 	}
 	for _, r := range routes() {
 		h.mux.Handle(r.method+" "+c.Prefix+base+r.path, h.endpoint(r))
@@ -111,7 +108,8 @@ func New(client *jobs.Client, c Config) (*Handler, error) {
 	return h, err
 }
 
-func (c Config) faults() []error {
+// Validate returns the error of [New] for the Config, without a queue, or nil.
+func (c Config) Validate() error {
 	var faults []error
 	if c.Prefix != "" && !isPath(c.Prefix) {
 		faults = append(faults, &jobs.InvalidError{Field: "Prefix", Value: fmt.Sprintf("%q", c.Prefix), Must: "be a path such as /queue"})
@@ -133,7 +131,12 @@ func (c Config) faults() []error {
 			faults = append(faults, &jobs.InvalidError{Field: "Hosts", Value: fmt.Sprintf("%q", host), Must: "be whole names without a port, such as jobs.example.com"})
 		}
 	}
-	return faults
+	for _, origin := range c.Origins {
+		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
+			faults = append(faults, &jobs.InvalidError{Field: "Origins", Value: fmt.Sprintf("%q", origin), Must: "be origins such as https://example.com"})
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // isPath reports whether a prefix is a clean path of characters that need no escaping: it becomes part of the mux's patterns and

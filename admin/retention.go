@@ -41,10 +41,7 @@ type ruleRequest struct {
 
 func (h *Handler) setRetention(r *http.Request) (answer, error) {
 	var q ruleRequest
-	err := noQuery(r)
-	if err == nil {
-		err = decode(r, &q)
-	}
+	err := decode(r, &q)
 	if err == nil && q.Keep == nil {
 		err = &jobs.InvalidError{Field: "keep_ns", Must: "be given"}
 	}

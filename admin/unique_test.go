@@ -17,7 +17,7 @@ func TestEnqueueUnique(t *testing.T) {
 			replaced, refused bool
 		}{
 			{`"unique_mode": "replace"`, true, false}, {`"unique_mode": "again"`, true, false}, {`"debounce_ns": 1000, "at_most_ns": 2000`, true, false},
-			{`"unique_mode": "keep"`, false, false}, {`"unique_mode": "x"`, false, true}, {`"at_most_ns": 1`, false, true},
+			{`"unique_mode": "keep"`, false, false}, {`"unique_mode": "x"`, false, true}, {`"debounce_ns": 0`, false, true}, {`"unique_for_ns": 0`, false, true}, {`"at_most_ns": 1`, false, true},
 			{`"debounce_ns": 1000, "unique_for_ns": 1000`, false, true}, {`"debounce_ns": 1000, "delay_ns": 1000`, false, true},
 		} {
 			body := `{"kind": "good", "unique_key": "u", ` + c.fields + `}`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
@@ -34,6 +35,28 @@ func (k Kind[T]) Item(args T, opts ...EnqueueOption) Item {
 // NewItem returns a job of a kind given by name, with a payload that is JSON already, for [Client.EnqueueItems].
 func NewItem(kind string, payload json.RawMessage, opts ...EnqueueOption) Item {
 	return Item{job: newEnqueue(kind, opts), payload: payload}
+}
+
+// Validate returns what [Client.EnqueueItems] would refuse of the job, without a database, or nil. Times are compared with this machine's
+// clock, which may differ from the queue's.
+func (i Item) Validate() error {
+	if i.job == nil {
+		return jobtype.NewInvalidError("item", "", "be made with Kind.Item or NewItem, and not the zero Item")
+	}
+	_, err := i.columns(time.Now())
+	return err
+}
+
+// columns validates the item, and returns its columns but for the payload.
+func (i Item) columns(now time.Time) (db.EnqueueJobParams, error) {
+	row, err := i.job.columns(now)
+	if err == nil {
+		err = i.fault
+	}
+	if err == nil {
+		err = i.job.validate(i.payload)
+	}
+	return row, err
 }
 
 // EnqueueItems adds jobs of any kinds and options in one transaction: all of them or none. It returns a receipt for each, in order. An
@@ -85,13 +108,7 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 	now := c.store.NowWithin(ctx)
 	rows := make([]lifecycle.Row, len(items))
 	for i, item := range items {
-		row, err := item.job.columns(now)
-		if err == nil {
-			err = item.fault
-		}
-		if err == nil {
-			err = item.job.validate(item.payload)
-		}
+		row, err := item.columns(now)
 		if err == nil {
 			row.Payload, err = c.scope().Cipher.JSON(row.Kind, cipher.Payload, item.payload)
 		}

@@ -262,6 +262,21 @@ func TestZeroValues(t *testing.T) {
 			t.Errorf("the zero %s: %v", what, err)
 		}
 	}
+	for what, err := range map[string]error{
+		"item": jobs.Item{}.Validate(), "schedule": jobs.Schedule{}.Validate(),
+		"tag":            jobs.NewItem("k", []byte("{}"), jobs.Tags(strings.Repeat("t", 201))).Validate(),
+		"payload":        jobs.NewItem("k", []byte("{")).Validate(),
+		"run-after time": jobs.NewItem("k", []byte("{}"), jobs.At(time.Unix(0, 0))).Validate(),
+		"catch-up":       jobs.NewSchedule("s", "@daily", "k", []byte("{}"), jobs.CatchUp("bogus")).Validate(),
+		"specification":  jobs.NewSchedule("s", "never", "k", []byte("{}")).Validate(),
+	} {
+		if invalid := (*jobs.InvalidError)(nil); !errors.As(err, &invalid) || invalid.Field != what {
+			t.Errorf("the zero %s: %v", what, err)
+		}
+	}
+	if err := errors.Join(jobs.NewItem("k", []byte("{}")).Validate(), jobs.NewSchedule("s", "@daily", "k", []byte("{}")).Validate()); err != nil {
+		t.Errorf("a sound item and a sound schedule: %v", err)
+	}
 	if text := (&jobs.RefusedError{}).Error(); !strings.Contains(text, "refused 0 jobs") {
 		t.Errorf("the zero RefusedError says %q", text)
 	}

@@ -96,8 +96,19 @@ func (c CatchUp) schedule(s *Schedule)       { s.catchUp = c }
 func (o Overlap) schedule(s *Schedule)       { s.overlap = o }
 func (o EnqueueOption) schedule(s *Schedule) { o(s.job) }
 
+// Validate returns what [Client.PutSchedule] would refuse of the schedule, without a database, or nil.
+func (s Schedule) Validate() error {
+	_, err := s.rowWith(nil, time.Now(), false)
+	return err
+}
+
 // row validates the schedule and returns its row, as it is put now.
 func (s Schedule) row(c *Client, now time.Time, inCode bool) (db.PutScheduleParams, error) {
+	return s.rowWith(c.scope().Cipher, now, inCode)
+}
+
+// rowWith is row with a cipher for the payload, which may be nil.
+func (s Schedule) rowWith(cipher *cipher.Cipher, now time.Time, inCode bool) (db.PutScheduleParams, error) {
 	if s.job == nil {
 		return db.PutScheduleParams{}, jobtype.NewInvalidError("schedule", "", "be made with Kind.Cron, Kind.Every or NewSchedule, and not the zero Schedule")
 	}
@@ -120,7 +131,7 @@ func (s Schedule) row(c *Client, now time.Time, inCode bool) (db.PutSchedulePara
 	if err != nil {
 		return p, err
 	}
-	if p.Payload, err = c.scope().Cipher.Schedule(p.Kind, s.payload); err != nil {
+	if p.Payload, err = cipher.Schedule(p.Kind, s.payload); err != nil {
 		return p, err
 	}
 	if p.Options, err = schedule.Options(s.job.row(now, now, StatusPending, metadata), s.job.startWithin); err != nil {

@@ -32,7 +32,7 @@ func (a *app) auditCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	textFlag(flags, &f.Actor, "actor", "only changes by this `ACTOR`")
-	textFlag(flags, &action, "action", "only changes by this action, such as delete")
+	flags.Var(actionValue(&action), "action", "only changes by this `ACTION`, such as delete")
 	textFlag(flags, &job, "job", "only changes of the job with this `ID`, alone or with others")
 	flags.Var(&durationValue{value: &within}, "since", "only changes within this time")
 	f.Limit = 100
@@ -56,6 +56,15 @@ func (a *app) auditCommand() *cobra.Command {
 		})
 	})
 	return cmd
+}
+
+// actionValue returns a flag's value that must be an action.
+func actionValue(value *string) *choiceValue {
+	choices := make([]string, len(inspect.Actions()))
+	for i, action := range inspect.Actions() {
+		choices[i] = string(action)
+	}
+	return &choiceValue{value, choices}
 }
 
 func (a *app) audit(ctx context.Context, c *jobs.Client, f inspect.AuditFilter, asJSON bool) error {

@@ -88,18 +88,9 @@ func kindNames(ctx context.Context, c *jobs.Client) ([]string, error) {
 }
 
 func scheduleNames(ctx context.Context, c *jobs.Client) (list []string, err error) {
-	const page = 500
-	for after := ""; ; {
-		part, err := c.ListSchedules(ctx, after, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range part {
-			list = append(list, s.Name)
-		}
-		if len(part) < page {
-			return list, nil
-		}
-		after = part[len(part)-1].Name
-	}
+	err = eachSchedule(ctx, c, func(s jobs.ScheduleInfo) error {
+		list = append(list, s.Name)
+		return nil
+	})
+	return list, err
 }

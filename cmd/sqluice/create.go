@@ -33,6 +33,16 @@ func (a *app) withCreatedObservedClient(
 	}, fn)
 }
 
+// beforeMaking returns what the library refuses of the command line, before it makes a file. In PostgreSQL nothing is made, and times are
+// compared with the server's clock.
+func (a *app) beforeMaking(validate func() error, fields map[string]string) error {
+	d, err := a.database()
+	if err != nil || d.postgres() {
+		return err
+	}
+	return nameFlags(validate(), fields)
+}
+
 // openOrCreateFile opens the database, which it makes and migrates when there is none. Several processes may do so at
 // once: one of them makes the tables and the others wait.
 func openOrCreateFile(ctx context.Context, path string, opts ...sqlite.Option) (*sqlite.Store, error) {

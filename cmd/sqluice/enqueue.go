@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -79,12 +78,12 @@ func (a *app) enqueueCommand() *cobra.Command {
 	f.common(flags)
 	flags.Var(&durationValue{value: &f.in}, "in", "run not before this delay")
 	flags.Var(&timeValue{&f.at}, "at", "run not before this time, in the form of RFC 3339")
-	flags.Var(&f.startBy, "start-by", "cancel the job if it has not started by this time, or so long after it is due")
+	flags.Var(&f.startBy, "start-by", "cancel the job if it has not started by this `TIME`, or within DURATION after it is due")
 	flags.StringVar(&f.unique.Key, "unique", "", "add nothing if a live job of this kind has the same `KEY`")
 	flags.StringVar(&f.unique.Mode, "unique-mode", "", "what becomes of a live job with the key: `MODE` is keep, replace or again")
-	flags.Var(&durationValue{value: &f.unique.Debounce, least: time.Microsecond}, "debounce", "run when no enqueue with the key has come for so long")
-	flags.Var(&durationValue{value: &f.unique.AtMost, least: time.Microsecond}, "at-most", "debounce no longer than so long after the first enqueue")
-	flags.Var(&durationValue{value: &f.unique.For, least: time.Microsecond}, "unique-for", "add nothing until so long after a job with the key was added")
+	flags.Var(&durationValue{value: &f.unique.Debounce, least: time.Microsecond}, "debounce", "run `DURATION` after the last enqueue with the key")
+	flags.Var(&durationValue{value: &f.unique.AtMost, least: time.Microsecond}, "at-most", "with --debounce: run at most `DURATION` after the first enqueue")
+	flags.Var(&durationValue{value: &f.unique.For, least: time.Microsecond}, "unique-for", "add nothing for `DURATION` after a job with the key was added")
 	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind with the same `ID` is still kept")
 	flags.BoolVar(&f.stdin, "stdin", false, "read one payload a line from standard input")
 	flags.BoolVar(&f.items, "items", false, "read one job a line from standard input, with its kind and options")
@@ -200,22 +199,14 @@ func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, e
 
 func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, opts []jobs.EnqueueOption) error {
 	kind, payload := args[0], json.RawMessage("{}")
-	fromStdin := len(args) > 1 && args[1] == "-"
-	switch {
-	case fromStdin:
+	if len(args) > 1 {
 		var err error
-		if payload, err = a.readPayload(ctx); err != nil {
+		if payload, err = a.payloadOf(ctx, args[1], enqueueFields); err != nil {
 			return err
 		}
-		// Not through nameFlags: standard input is not part of the command line.
-		if err := jobs.ValidatePayload(payload); err != nil {
-			return fmt.Errorf("standard input: %w", err)
-		}
-	case len(args) > 1:
-		payload = json.RawMessage(args[1])
-		if err := jobs.ValidatePayload(payload); err != nil {
-			return nameFlags(err, enqueueFields) // before a database is made
-		}
+	}
+	if err := a.beforeMaking(jobs.NewItem(kind, payload, opts...).Validate, enqueueFields); err != nil {
+		return err
 	}
 	return a.withCreatedClient(ctx, f.durability, func(c *jobs.Client) error {
 		receipt, err := c.Enqueue(ctx, kind, payload, opts...)

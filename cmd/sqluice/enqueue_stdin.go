@@ -28,8 +28,27 @@ func (a *app) readPayload(ctx context.Context) (json.RawMessage, error) {
 	return data, nil
 }
 
+// payloadOf returns the payload that an argument or a flag names: its own text, or standard input for -.
+func (a *app) payloadOf(ctx context.Context, text string, fields map[string]string) (json.RawMessage, error) {
+	if text != "-" {
+		return json.RawMessage(text), nameFlags(jobs.ValidatePayload([]byte(text)), fields) // before a database is made
+	}
+	payload, err := a.readPayload(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Not through nameFlags: standard input is not part of the command line.
+	if err := jobs.ValidatePayload(payload); err != nil {
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	return payload, nil
+}
+
 // enqueueLines enqueues one job for each line of standard input, all or none.
 func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, opts []jobs.EnqueueOption) error {
+	if err := a.beforeMaking(jobs.NewItem(kind, json.RawMessage("{}"), opts...).Validate, enqueueFields); err != nil {
+		return err
+	}
 	var payloads []json.RawMessage
 	err := a.readLines(ctx, jobs.MaxPayload, func(line []byte) error {
 		payloads = append(payloads, bytes.Clone(line))

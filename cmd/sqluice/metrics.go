@@ -62,13 +62,27 @@ func withMetrics(path string, metrics, others http.Handler) http.Handler {
 	})
 }
 
-// serveMetrics serves the metrics of a worker until stop is called.
-func (a *app) serveMetrics(ctx context.Context, f *metricsFlags, m *metrics.Metrics, c *jobs.Client, log *slog.Logger) (stop func(), err error) {
+// config returns the rules for requests for metrics, and what is wrong with them or with the address, before a database is made.
+func (f *metricsFlags) config(ctx context.Context, a *app, log *slog.Logger) (admin.Config, error) {
+	if f.address == "" {
+		return admin.Config{}, nil
+	}
 	token, err := a.token(f.tokenFile)
 	if err != nil {
-		return nil, err
+		return admin.Config{}, err
 	}
-	rules, err := admin.New(c, admin.Config{Token: token, Hosts: f.hosts, Logger: log})
+	config := admin.Config{Token: token, Hosts: f.hosts, Logger: log}
+	if err := config.Validate(); err != nil {
+		return config, nameFlags(err, serveFields)
+	}
+	return config, checkAddress(ctx, "--metrics", f.address, token != "")
+}
+
+// serveMetrics serves the metrics of a worker until stop is called.
+func (a *app) serveMetrics(
+	ctx context.Context, f *metricsFlags, config admin.Config, m *metrics.Metrics, c *jobs.Client, log *slog.Logger,
+) (stop func(), err error) {
+	rules, err := admin.New(c, config)
 	if err != nil {
 		return nil, nameFlags(err, serveFields)
 	}
@@ -76,7 +90,7 @@ func (a *app) serveMetrics(ctx context.Context, f *metricsFlags, m *metrics.Metr
 	if err != nil {
 		return nil, err
 	}
-	listener, err := listen(ctx, "--metrics", f.address, token != "")
+	listener, err := listen(ctx, "--metrics", f.address, config.Token != "")
 	if err != nil {
 		return nil, err
 	}

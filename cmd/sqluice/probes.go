@@ -86,6 +86,14 @@ func (p *probes) check(ctx context.Context) error {
 	return p.err
 }
 
+// checkProbes returns what is wrong with the address of probes, if there is one.
+func checkProbes(ctx context.Context, address string) error {
+	if address == "" {
+		return nil
+	}
+	return checkAddress(ctx, "--probes", address, true)
+}
+
 // serveProbes answers probes at an address until stop is called; at none when that is empty.
 func (a *app) serveProbes(ctx context.Context, address string, c *jobs.Client, log *slog.Logger) (stop func(), err error) {
 	if address == "" {

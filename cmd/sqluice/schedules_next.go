@@ -39,8 +39,6 @@ func (a *app) schedulesNextCommand() *cobra.Command {
 				text = "@every " + every.String()
 			case text == "":
 				return usagef("give a SPEC such as '0 2 * * *', or --every")
-			case n < 1 || n > ticksMost:
-				return usagef("--count must be from 1 to %d, not %d", ticksMost, n)
 			}
 			switch {
 			case !flags.Changed("from"):
@@ -53,7 +51,7 @@ func (a *app) schedulesNextCommand() *cobra.Command {
 	}
 	flags = cmd.Flags()
 	textFlag(flags, &zone, "zone", "the time zone: an IANA name such as Europe/Berlin")
-	flags.IntVarP(&n, "count", "n", n, "how many times to print")
+	flags.VarP(&intValue{&n, 1, ticksMost}, "count", "n", "how many times to print")
 	flags.Var(&timeValue{&from}, "from", "print those after this time, in the form of RFC 3339 (default: now)")
 	flags.Var(&durationValue{value: &every, least: cron.MinEvery}, "every", "print times this far apart, in place of a SPEC")
 	jsonFlag(flags, &asJSON)

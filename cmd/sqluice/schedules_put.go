@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,7 @@ import (
 )
 
 const schedulesPutHelp = `put adds a schedule, or replaces the one with this name: its next tick stays unless --cron, --every or --zone
-changes, and it stays paused if it is. PAYLOAD is JSON, {} when left out. Any worker enqueues its jobs, until it is deleted.
+changes, and it stays paused if it is. PAYLOAD is JSON, {} when left out; - reads it from standard input. Any worker enqueues its jobs, until it is deleted.
 
 --catch-up says what becomes of ticks while no worker was there: one job for all of them, none, or one for each of the last N.
 --overlap says what becomes of a tick when the job of the one before it has not ended: another job all the same, no job, a job
@@ -49,12 +48,15 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 	textFlag(flags, &f.catchUp, "catch-up", "for ticks that were missed: latest, none or all:N")
 	flags.Var(&choiceValue{&f.overlap, []string{"allow", "skip", "replace", "after"}}, "overlap", "while the last job has not ended")
 	f.job.common(flags)
-	flags.Var(&durationValue{value: &f.startBy, least: time.Microsecond}, "start-by", "cancel a job if it has not started so long after its tick")
+	flags.Var(&durationValue{value: &f.startBy, least: time.Microsecond}, "start-by", "cancel a job if it has not started within this `DURATION` after its tick")
 	jsonFlag(flags, &f.asJSON)
 	durability = durabilityFlag(flags)
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
-		s, err := f.schedule(args, flags)
+		s, err := f.schedule(ctx, a, args, flags)
 		if err != nil {
+			return err
+		}
+		if err := a.beforeMaking(s.Validate, scheduleFields); err != nil {
 			return err
 		}
 		return a.withCreatedClient(ctx, durability, func(c *jobs.Client) error {
@@ -80,7 +82,7 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 }
 
 // schedule returns the schedule for the flags. What it finds wrong comes before a database is made.
-func (f *scheduleFlags) schedule(args []string, flags *pflag.FlagSet) (jobs.Schedule, error) {
+func (f *scheduleFlags) schedule(ctx context.Context, a *app, args []string, flags *pflag.FlagSet) (jobs.Schedule, error) {
 	opts, err := f.job.commonOptions(flags.Changed)
 	if err != nil {
 		return jobs.Schedule{}, err
@@ -94,12 +96,11 @@ func (f *scheduleFlags) schedule(args []string, flags *pflag.FlagSet) (jobs.Sche
 			return jobs.Schedule{}, nameFlags(err, scheduleFields)
 		}
 	}
-	payload := json.RawMessage(strings.Join(args[1:], ""))
-	if len(args) == 1 {
-		payload = json.RawMessage("{}")
-	}
-	if err := jobs.ValidatePayload(payload); err != nil {
-		return jobs.Schedule{}, nameFlags(err, scheduleFields)
+	payload := json.RawMessage("{}")
+	if len(args) > 1 {
+		if payload, err = a.payloadOf(ctx, args[1], scheduleFields); err != nil {
+			return jobs.Schedule{}, err
+		}
 	}
 	all := []jobs.ScheduleOption{jobs.Zone(f.zone), jobs.CatchUp(f.catchUp), jobs.Overlap(f.overlap)}
 	for _, opt := range append(opts, jobs.StartWithin(f.startBy)) {

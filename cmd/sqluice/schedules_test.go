@@ -27,6 +27,14 @@ func schedulesLive(t *testing.T, c *cli) {
 		t.Errorf("put says %q", out)
 	}
 	c.ok("schedules", "put", "often", "--every", "1s", "--kind", "k")
+	if a := c.runWith(strings.NewReader(`{"from": "stdin"}`), "schedules", "put", "piped", "--cron", "@daily", "--kind", "k", "-"); a.code != exitOK {
+		t.Errorf("a schedule whose payload is read: exit code %d\n%s", a.code, a.err)
+	}
+	if payload := get[struct{ Schedule scheduleAnswer }](c, "schedules", "show", "piped").Schedule.Payload; !sameJSON(t, payload, `{"from": "stdin"}`) {
+		t.Errorf("the payload that was read is %s", payload)
+	}
+	c.failsWith(exitFailure, "{", []string{"standard input: payload"}, "schedules", "put", "piped", "--cron", "@daily", "--kind", "k", "-")
+	c.ok("schedules", "delete", "piped")
 	var list []scheduleAnswer
 	fromJSON(t, c.ok("schedules", "--json"), &list)
 	if len(list) != 2 || list[0].Name != "nightly" || list[0].Spec != "0 2 * * *" || list[0].Zone != "Europe/Berlin" || list[0].Overlap != "skip" ||
@@ -177,7 +185,7 @@ func TestSchedulesNext(t *testing.T) {
 		{exitUsage, "must be from 0 to 59", []string{"61 2 * * *"}},
 		{exitUsage, "IANA name", []string{"@daily", "--zone", "Mars/Olympus"}},
 		{exitUsage, "IANA name", []string{"@daily", "--zone", "Local"}},
-		{exitUsage, "--count must be from 1", []string{"@daily", "-n", "0"}},
+		{exitUsage, "must be a whole number from 1", []string{"@daily", "-n", "0"}},
 		{exitUsage, "either SPEC or --every", []string{"@daily", "--every", "1m"}},
 		{exitUsage, "give a SPEC", nil},
 		{exitUsage, "whole seconds", []string{"--every", "1500ms"}},

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -92,11 +93,18 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	log := newLogger(a.progress(), f.logFormat, f.logLevel)
+	config := admin.Config{
+		Prefix: f.prefix, Token: token, Hosts: f.hosts, Origins: f.origins, ReadOnly: f.readOnly, Logger: log,
+	}
+	if err := config.Validate(); err != nil {
+		return nameFlags(err, serveFields)
+	}
+	if err := errors.Join(checkAddress(ctx, "--addr", f.address, token != ""), checkProbes(ctx, f.probes)); err != nil {
+		return err
+	}
 	m := metrics.New()
 	return a.withObservedClient(ctx, f.durability, log, m.Observer(), func(c *jobs.Client) error {
-		handler, err := admin.New(c, admin.Config{
-			Prefix: f.prefix, Token: token, Hosts: f.hosts, Origins: f.origins, ReadOnly: f.readOnly, Logger: log,
-		})
+		handler, err := admin.New(c, config)
 		if err != nil {
 			return nameFlags(err, serveFields)
 		}
@@ -141,6 +149,27 @@ func (a *app) token(file string) (string, error) {
 	return token, nil
 }
 
+// checkAddress returns what is wrong with an address, before a database is opened or made: what listen would refuse without a look at names
+// of hosts.
+func checkAddress(ctx context.Context, flag, address string, mayBeAnywhere bool) error {
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
+	}
+	if err != nil {
+		return usagef("%s %q must be HOST:PORT, such as 127.0.0.1:8080", flag, shown(address))
+	}
+	ip, err := netip.ParseAddr(host)
+	if !mayBeAnywhere && (host == "" || err == nil && !ip.Unmap().IsLoopback()) {
+		return notLoopback(flag, address)
+	}
+	return nil
+}
+
+func notLoopback(flag, address string) error {
+	return usagef("%s %q is not a loopback address: another address needs a token, in %s or --token-file", flag, shown(address), tokenVariable)
+}
+
 // listen listens on an address. Unless mayBeAnywhere is set, it must be a loopback address. flag names its flag in errors.
 func listen(ctx context.Context, flag, address string, mayBeAnywhere bool) (net.Listener, error) {
 	var config net.ListenConfig
@@ -149,8 +178,7 @@ func listen(ctx context.Context, flag, address string, mayBeAnywhere bool) (net.
 		return nil, fmt.Errorf("listen on %s: %w", shown(address), err)
 	}
 	if at, ok := listener.Addr().(*net.TCPAddr); !mayBeAnywhere && (!ok || !at.IP.IsLoopback()) {
-		return nil, errors.Join(usagef("%s %q is not a loopback address: another address needs a token, in %s or --token-file",
-			flag, shown(address), tokenVariable), listener.Close())
+		return nil, errors.Join(notLoopback(flag, address), listener.Close())
 	}
 	return listener, nil
 }
@@ -163,7 +191,7 @@ func httpServer(handler http.Handler, log *slog.Logger) *http.Server {
 }
 
 // serveBeside serves, beside the command's own work and also while that stops, until stop is called; within is as for serveUntil. If
-// serving what it serves fails later, it logs the error, and the process goes on.
+// serving fails later, it logs the error and the process continues.
 func serveBeside(ctx context.Context, what string, handler http.Handler, listener net.Listener, within time.Duration, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})

@@ -179,7 +179,7 @@ func TestServeRefusesToStart(t *testing.T) {
 	c.ok("up")
 	c.fails(exitUsage, []string{`--addr "0.0.0.0:0"`, "needs a token", tokenVariable}, "serve", "--addr", "0.0.0.0:0")
 	c.fails(exitUsage, []string{`--addr ":0"`, "needs a token"}, "serve", "--addr", ":0")
-	c.fails(exitFailure, []string{"listen on nonsense"}, "serve", "--addr", "nonsense")
+	c.fails(exitUsage, []string{`--addr "nonsense" must be HOST:PORT`}, "serve", "--addr", "nonsense")
 	c.fails(exitUsage, []string{"--host", `"a:80"`}, "serve", "--host", "a:80")
 	c.fails(exitUsage, []string{"--origin", `"nowhere"`}, "serve", "--origin", "nowhere")
 	c.fails(exitUsage, []string{"--prefix", `"queue"`}, "serve", "--prefix", "queue")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"time"
 
@@ -93,15 +92,9 @@ func (f *updateFlags) options(ctx context.Context, a *app, given func(string) bo
 	if !given("payload") {
 		return opts, nil
 	}
-	payload := json.RawMessage(f.payload)
-	if f.payload == "-" {
-		var err error
-		if payload, err = a.readPayload(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if err := jobs.ValidatePayload(payload); err != nil {
-		return nil, nameFlags(err, updateFields)
+	payload, err := a.payloadOf(ctx, f.payload, updateFields)
+	if err != nil {
+		return nil, err
 	}
 	return append(opts, jobs.SetPayload(payload)), nil
 }

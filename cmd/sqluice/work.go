@@ -102,7 +102,7 @@ func (a *app) workCommand() *cobra.Command {
 	flags.BoolVar(&f.drain, "drain", false, "end when no job is pending, due or running")
 	flags.Var(&durationValue{value: &f.grace}, "grace", "how long jobs may continue after a stop")
 	flags.Var(&f.retry, "retry", "delays after failed attempts: 1s,1m,1h, the last one for all further ones; or doubled, 1s..1h (default: n^4 seconds)")
-	flags.Var(&durationValue{value: &f.stop, least: time.Second}, "stop-timeout", "how long a stop then waits for the database, at most")
+	flags.Var(&durationValue{value: &f.stop, least: time.Second}, "stop-timeout", "how long to wait for the database after --grace")
 	flags.Var(&durationValue{&f.lease, time.Second, 24 * time.Hour}, "lease", "how long a claim is valid without renewal")
 	flags.Var(&nameValue{&f.name}, "name", "the worker's `NAME`, unique among live workers (default: from host and process)")
 	flags.Var(&choiceValue{&f.onBoot, []string{"pending", "failed"}}, "on-boot", "the new status of jobs whose worker is dead")
@@ -149,6 +149,13 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 		return err
 	}
 	defer post.Close()
+	config, err := f.metrics.config(ctx, a, log)
+	if err != nil {
+		return err
+	}
+	if err := checkProbes(ctx, f.probes); err != nil {
+		return err
+	}
 	var m *metrics.Metrics
 	var observer *jobs.Observer
 	if f.metrics.address != "" {
@@ -157,7 +164,7 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 	}
 	return a.withCreatedObservedClient(ctx, f.durability, log, observer, func(c *jobs.Client) error {
 		if m != nil {
-			stop, err := a.serveMetrics(ctx, &f.metrics, m, c, log)
+			stop, err := a.serveMetrics(ctx, &f.metrics, config, m, c, log)
 			if err != nil {
 				return err
 			}

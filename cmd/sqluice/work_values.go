@@ -56,6 +56,9 @@ func (v *queueValue) Set(text string) error {
 	if name == "" {
 		return errors.New("be NAME or NAME=N: the name is missing")
 	}
+	if err := (&nameValue{new(string)}).Set(name); err != nil {
+		return err
+	}
 	if _, there := v.queues[name]; there {
 		return fmt.Errorf("name a queue once: %q was given before", name)
 	}

@@ -72,6 +72,15 @@ func (j Job) Options() ([]jobs.EnqueueOption, error) {
 	if j.StartBy != nil && j.StartWithin != nil {
 		return nil, &jobs.InvalidError{Field: "start_within_ns", Must: "not be given together with start_by"}
 	}
+	// 0 would select another way of being unique.
+	for _, period := range []struct {
+		field string
+		value *time.Duration
+	}{{"debounce_ns", j.Debounce}, {"unique_for_ns", j.UniqueFor}} {
+		if period.value != nil && *period.value == 0 {
+			return nil, &jobs.InvalidError{Field: period.field, Value: "0", Must: "be at least 1000; leave it out for none"}
+		}
+	}
 	opts := j.Common.Options()
 	opts = With(opts, j.RunAfter, jobs.At)
 	opts = With(opts, j.Delay, jobs.In)

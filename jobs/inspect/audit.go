@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -81,11 +82,19 @@ func (in *Inspector) Audit(ctx context.Context, f AuditFilter) ([]AuditEntry, er
 	return list, nil
 }
 
+// checkAction returns what is wrong with the action of a filter. Of one that does not exist there would be no entry.
+func checkAction(a Action) error {
+	if a == "" || slices.Contains(Actions(), a) {
+		return nil
+	}
+	return jobtype.NewInvalidError("action", strconv.Quote(string(a)), fmt.Sprintf("be one of %q", Actions()))
+}
+
 func (in *Inspector) audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
 	n, err := pageSize(f.Limit)
 	err = cmp.Or(
 		err,
-		checkFilter("actor", f.Actor, jobs.MaxNameLength), checkFilter("action", string(f.Action), jobs.MaxNameLength),
+		checkFilter("actor", f.Actor, jobs.MaxNameLength), checkAction(f.Action),
 		checkCursor("cursor", f.After), checkCursor("job", f.Job),
 	)
 	if err != nil {
