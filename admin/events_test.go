@@ -188,7 +188,7 @@ func TestEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		eventually(t, "nobody watches for nobody", func() bool { n, watched := h.Streams(); return n == 0 && !watched })
+		eventually(t, "no watcher runs without a client", func() bool { n, watched := h.Streams(); return n == 0 && !watched })
 		a := &api{t, server.URL + base, here, readContract(t)}
 		if p := a.refused(http.StatusServiceUnavailable, http.MethodGet, "/events", ""); p.Type != "urn:sqluice:problem:closing" {
 			t.Errorf("a closed handler refuses with %+v", p)

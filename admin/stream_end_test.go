@@ -37,7 +37,7 @@ func TestStreamsEnd(t *testing.T) {
 			}
 		}
 	}
-	for range 2 { // who may comes again
+	for range 2 { // an authorized client reconnects
 		ends(listen(t, server.URL, nil))
 	}
 	last := listen(t, server.URL, nil)
@@ -49,5 +49,5 @@ func TestStreamsEnd(t *testing.T) {
 	if answer.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a locked user gets %d", answer.StatusCode)
 	}
-	eventually(t, "nobody watches for nobody", func() bool { n, watched := h.Streams(); return n == 0 && !watched })
+	eventually(t, "no watcher runs without a client", func() bool { n, watched := h.Streams(); return n == 0 && !watched })
 }

@@ -72,7 +72,7 @@ func (d *Day) count(s cron.Spec, after, end, next time.Time) {
 	}
 }
 
-// firstOf returns the first of the ticks from next on, which are so far apart, that is after a time.
+// firstOf returns the first tick after `after`; ticks are `every` apart and begin at `next`.
 func firstOf(every time.Duration, next, after time.Time) time.Time {
 	if next.After(after) {
 		return next
