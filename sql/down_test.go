@@ -2,6 +2,7 @@ package sql_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	port "github.com/sqluice/sqluice/internal/queue/engine"
@@ -56,6 +57,9 @@ func TestApplicationsRowsGoingDown(t *testing.T) {
 		w.must("add a row", w.exec(fmt.Sprintf("INSERT INTO %s (job) VALUES (%d)", table, id.ID)))
 	}
 	migrateDownTo(t, w, "00002_priority_run_after.sql")
+	if _, err := port.StoreOf(w.store).MigrateDown(w.ctx); err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
+		t.Errorf("the table goes while rows refer to it: %v", err)
+	}
 	if _, err := w.client.Migrate(w.ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/jobs"
@@ -47,19 +48,29 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 	}
 }
 
-// A worker that stops while the database refuses the end of an attempt releases its job: it runs again, and the attempt does not count.
+// A worker that stops while the database refuses the end of an attempt releases its job: it runs again, and the attempt does not count. One
+// that cannot be released either is left to the rescue, and keeps the worker from nothing.
 func testRefusedEndAtAStop(f *fixture, rules func(*fixture, string)) {
-	id := f.addRuled(2)[0]
-	r := f.start(jobs.Config{}, on("many", nothing))
-	f.eventually("the end is refused", func() bool {
+	id, stuck := f.addRuled(2)[0], f.enqueue("stuck")
+	r := f.start(jobs.Config{Name: "stops"}, on("many", nothing), on("stuck", nothing))
+	f.eventually("the ends are refused", func() bool {
 		counts, err := inspect.New(f.client).Refusals(f.ctx)
 		f.must(err)
-		return counts["end"] == 1
+		return counts["end"] == 2
 	})
 	f.must(r.stop())
+	f.must(f.store.Read(f.ctx, func(ctx context.Context, q db.Querier) error {
+		workers, err := q.ListWorkersFrom(ctx, db.ListWorkersFromParams{N: 10})
+		if len(workers) != 1 || core.Deref(workers[0].EndReason) != core.EndStopped {
+			f.Errorf("after the stop the workers are %+v", workers)
+		}
+		return err
+	}))
+	want(f, "status of the job that cannot be released", f.get(stuck).Status, jobs.StatusRunning)
 	rules(f, "application_rules_gone")
-	next := f.startOn(f.elsewhere(), jobs.Config{Name: "other"}, on("many", nothing))
+	next := f.startOn(f.elsewhere(), jobs.Config{Name: "stops"}, on("many", nothing), on("stuck", nothing))
 	f.wantReleased([]jobs.Job{f.ended(id)})
+	want(f, "status of that job after the rescue", f.ended(stuck).Status, jobs.StatusDone)
 	f.must(next.stop())
 }
 

@@ -47,9 +47,9 @@ func TestFolderClosedDuringACommit(t *testing.T) {
 	dir := filepath.Dir(store.path)
 	store.files.every, store.files.looked = time.Hour, time.Time{} // the next write looks, and those after it do not
 	first, rest := make(chan struct{}), make(chan struct{})
-	done := make(chan error, 3)
+	ended, done := make(chan error, 1), make(chan error, 2)
 	go func() {
-		done <- store.Write(t.Context(), func(context.Context, db.Querier) error {
+		ended <- store.Write(t.Context(), func(context.Context, db.Querier) error {
 			close(first)
 			<-rest
 			store.files.looked = time.Time{}
@@ -73,7 +73,7 @@ func TestFolderClosedDuringACommit(t *testing.T) {
 		runtime.Gosched()
 	}
 	close(rest)
-	must(t, <-done)
+	must(t, <-ended)
 	errs := []error{<-done, <-done}
 	must(t, os.Chmod(dir, 0o700))
 	for _, err := range errs {

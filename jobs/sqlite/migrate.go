@@ -18,6 +18,14 @@ import (
 // versionTable is goose's bookkeeping for the queue, so that it lives beside an application's own migrations.
 const versionTable = "sqluice_goose_version"
 
+// direction is whether migrations are applied or undone.
+type direction int
+
+const (
+	upward direction = iota
+	downward
+)
+
 // schema migrates a database.
 type schema struct {
 	suspect suspectWAL
@@ -61,7 +69,7 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 // Migrate implements [engine.Store].
 func (s *schema) Migrate(ctx context.Context) ([]string, error) {
 	var names []string
-	err := s.migrate(ctx, func(p *goose.Provider) error {
+	err := s.migrate(ctx, upward, func(p *goose.Provider) error {
 		return s.up(ctx, p, func(name string) { names = append(names, name) })
 	})
 	return names, err
@@ -70,7 +78,7 @@ func (s *schema) Migrate(ctx context.Context) ([]string, error) {
 // MigrateDown implements [engine.Store].
 func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 	var name string
-	err := s.migrate(ctx, func(p *goose.Provider) error {
+	err := s.migrate(ctx, downward, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return nil
@@ -85,26 +93,26 @@ func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 
 // migrate drops the statements that were prepared for the old schema, before and after: another caller may have prepared some in
 // the meantime.
-func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) error {
 	if err := s.forget(); err != nil {
 		return err
 	}
-	err := s.migrateAlone(ctx, run)
+	err := s.migrateAlone(ctx, to, run)
 	return errors.Join(err, s.forget())
 }
 
 // migrateAlone holds a lock while goose runs: of several goose.Up at once on one file all but one would fail.
-func (s *schema) migrateAlone(ctx context.Context, run func(*goose.Provider) error) error {
+func (s *schema) migrateAlone(ctx context.Context, to direction, run func(*goose.Provider) error) error {
 	unlock, err := s.side.lock(ctx, migrateFile)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return s.migrateLocked(ctx, run)
+	return s.migrateLocked(ctx, to, run)
 }
 
 // migrateLocked runs goose. The caller holds the lock of migrations.
-func (s *schema) migrateLocked(ctx context.Context, run func(*goose.Provider) error) (err error) {
+func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) (err error) {
 	if err := s.files.intact(); err != nil {
 		return err
 	}
@@ -122,7 +130,7 @@ func (s *schema) migrateLocked(ctx context.Context, run func(*goose.Provider) er
 	}
 	// Not the writer's connection, which others may take as soon as the schema is right again.
 	o := s.options
-	o.remaking = true
+	o.remaking = to == upward || have > 1 // the first migration, when it is undone, makes no table in place of the one that it drops
 	pool, err := openPool(s.files.main.path, o, false)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func (s *schema) migrateEmpty(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.migrateLocked(ctx, func(p *goose.Provider) error { return s.up(ctx, p, nil) })
+	return s.migrateLocked(ctx, upward, func(p *goose.Provider) error { return s.up(ctx, p, nil) })
 }
 
 func (s *schema) isNewest(ctx context.Context) (bool, error) {

@@ -57,6 +57,7 @@ type Scheduler struct {
 	told         map[string]string    // what the log says of those that this worker cannot serve
 	releasing    *outage.Outage       // of successors
 	resuming     *outage.Outage       // of queues and kinds whose pause is over
+	resumeAgain  time.Time            // when those are tried again that the database refused to resume
 }
 
 // Name implements Service.
@@ -94,7 +95,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 
 // forget forgets what failed before.
 func (s *Scheduler) forget() {
-	s.releasing, s.resuming = outage.New(s.Log), outage.New(s.Log)
+	s.releasing, s.resuming, s.resumeAgain = outage.New(s.Log), outage.New(s.Log), time.Time{}
 	s.aside, s.refused, s.told = map[string]time.Time{}, map[string]int{}, map[string]string{}
 }
 
@@ -141,11 +142,11 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 	if err != nil {
 		return next, 0, err
 	}
-	var kept error
-	if work.PauseEnd != 0 && work.PauseEnd <= now {
-		kept = resumeDue(ctx, s.Store) // schedules and jobs with a time do not wait for a pause that the database refuses to end
+	if work.PauseEnd != 0 && work.PauseEnd <= now && !w.Now.Before(s.resumeAgain) {
+		if err := s.resume(ctx, w.Now); err != nil {
+			return next, 0, err
+		}
 	}
-	note(s.resuming, kept, "pauses end again", "ending pauses failed; trying again")
 	free := work.Free > 0
 	if isDue(work, now) {
 		if err := s.fireAll(ctx, w); err != nil {
@@ -167,6 +168,19 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 		}
 	}
 	return next, work.StartBy, nil
+}
+
+// resume ends pauses that are over. Schedules, and jobs with a time, do not wait for those that the database refuses to end.
+func (s *Scheduler) resume(ctx context.Context, now time.Time) error {
+	err := resumeDue(ctx, s.Store)
+	if err != nil && !s.Store.RefusesRow(err) {
+		return err
+	}
+	note(s.resuming, err, "pauses end again", "the database refuses to end pauses; trying again")
+	if s.resumeAgain = now; err != nil {
+		s.resumeAgain = now.Add(outage.Backoff(s.resuming.Failures())) // not longer: other pauses end meanwhile
+	}
+	return nil
 }
 
 // note notes what became of a part of a look.

@@ -222,18 +222,28 @@ func (c *completer) setAside(a *Attempt, cause error) error {
 	return c.notes.Aside(c.writing, c.store.Write, c.store.Now(), refusal.End, a.job.ID, cause)
 }
 
-// giveUpAside tries the ends that were set aside for the last time. Those that are refused again stay aside: the worker leaves a goodbye, and
-// their jobs are released.
-func (c *completer) giveUpAside() {
+// giveUpAside tries the ends that were set aside for the last time, and releases the jobs of those that are refused again. Its error is the last
+// of an end that could not be recorded in either way: unless the database refused to release the job, which its lease then frees, the worker
+// leaves a goodbye.
+func (c *completer) giveUpAside() (last error) {
 	for _, a := range c.takeAside() {
 		err := c.recordTogether(c.writing, []*Attempt{a})
+		if err != nil && c.store.RefusesRow(err) {
+			c.log.Error("the database refuses the end of an attempt: its job is released", append(a.attrs(), "error", err)...)
+			a.end = lifecycle.End{Job: &a.job, Fate: lifecycle.FateRelease}
+			err = c.recordTogether(c.writing, []*Attempt{a})
+		}
 		if err == nil {
 			continue
 		}
-		c.log.Error("the database refuses the end of an attempt: its job will be released", append(a.attrs(), "error", err)...)
+		last = err
+		c.log.Error("the end of an attempt could not be recorded, nor its job released", append(a.attrs(), "error", err)...)
 		tellFinished(c.observer, a, lifecycle.FateLost)
-		c.mu.Lock()
-		c.aside[a.fence()] = a
-		c.mu.Unlock()
+		if !c.store.RefusesRow(err) {
+			c.mu.Lock()
+			c.aside[a.fence()] = a
+			c.mu.Unlock()
+		}
 	}
+	return last
 }

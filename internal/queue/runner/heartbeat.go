@@ -29,8 +29,15 @@ type heartbeat struct {
 	lastTick  time.Time // by the process's clock
 	lastClock time.Time // by the clock of the leases, which can be set, and runs on while the machine sleeps
 	renewed   time.Time
-	trustFrom time.Time        // before it, leases are not judged
-	orphans   map[fence]uint64 // held jobs that the run did not know at the last look, with the number of cycles begun at the first look
+	trustFrom time.Time            // before it, leases are not judged
+	orphans   map[fence]uint64     // held jobs that the run did not know at the last look, with the number of cycles begun at the first look
+	kept      map[fence]keptOrphan // those of them that the database refuses to release
+}
+
+// keptOrphan is when a job is released again that the database refused to release so many times.
+type keptOrphan struct {
+	times int
+	again time.Time
 }
 
 // Name implements maintenance.Service.
@@ -329,6 +336,8 @@ func (h *heartbeat) releaseOrphans(ctx context.Context, held map[fence]db.ListHe
 		released += n
 		return err
 	}, func(f fence, err error) error {
+		times := h.kept[f].times + 1
+		h.kept[f] = keptOrphan{times, time.Now().Add(refusal.Again(times))}
 		return h.notes.Aside(ctx, h.store.Write, h.store.Now(), refusal.End, f.job, err)
 	})
 	if released > 0 {
@@ -368,10 +377,13 @@ func (h *heartbeat) releaseUnstarted(ctx context.Context, jobs []fence) (release
 func (h *heartbeat) findOrphans(held map[fence]db.ListHeldJobsRow) []fence {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	seen := map[fence]uint64{}
+	seen, kept := map[fence]uint64{}, map[fence]keptOrphan{}
 	var orphans []fence
 	for f := range held {
-		if h.aside[f] != nil || h.running[f] != nil {
+		if k, ok := h.kept[f]; ok {
+			kept[f] = k
+		}
+		if h.aside[f] != nil || h.running[f] != nil || time.Now().Before(kept[f].again) {
 			continue
 		}
 		cycle, before := h.orphans[f]
@@ -384,6 +396,6 @@ func (h *heartbeat) findOrphans(held map[fence]db.ListHeldJobsRow) []fence {
 			seen[f] = cycle
 		}
 	}
-	h.orphans = seen
+	h.orphans, h.kept = seen, kept
 	return orphans
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -32,6 +33,12 @@ func TestOrphans(t *testing.T) {
 	find("anew", 0)
 	find("with no cycle", 1)
 	find("anew", 0)
+	h.kept = map[fence]keptOrphan{{1, 1}: {times: 1, again: time.Now().Add(time.Hour)}, {2, 1}: {times: 1}}
+	find("while it is kept, at the first look", 0)
+	find("and at the second", 0)
+	if len(h.kept) != 1 {
+		t.Errorf("%d orphans are kept: one is not held any more", len(h.kept))
+	}
 	s.running[fence{1, 1}] = &Attempt{}
 	find("when it is known", 0)
 }

@@ -124,7 +124,9 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 
 // end ends the run: what was set aside is given up.
 func (p *producer) end() error {
-	p.completer.giveUpAside()
+	if err := p.completer.giveUpAside(); err != nil {
+		return p.unrecorded(err)
+	}
 	return p.stuck()
 }
 

@@ -7,7 +7,11 @@ CREATE UNIQUE INDEX one_per_user ON sqluice_jobs (user_id) WHERE status = 'runni
 CREATE UNIQUE INDEX one_waits ON sqluice_jobs (user_id) WHERE status = 'pending' AND kind = 'waits';
 CREATE FUNCTION refuse_some() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NEW.kind = 'k' THEN
+    IF NEW.kind = 'stuck' THEN
+        IF OLD.status = 'running' THEN
+            RAISE 'no way out today';
+        END IF;
+    ELSIF NEW.kind = 'k' THEN
         IF NEW.status = 'pending' AND OLD.status = 'running' AND NEW.id % 50 = 6 THEN
             RAISE 'no rescue today';
         END IF;
@@ -26,7 +30,7 @@ BEGIN
 END;
 $$;
 CREATE TRIGGER refuse_some BEFORE UPDATE ON sqluice_jobs FOR EACH ROW
-    WHEN (NEW.status <> OLD.status AND NEW.kind IN ('many', 'k')) EXECUTE FUNCTION refuse_some();
+    WHEN (NEW.status <> OLD.status AND NEW.kind IN ('many', 'k', 'stuck')) EXECUTE FUNCTION refuse_some();
 CREATE FUNCTION refuse_renewal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no renewal today'; END; $$;
 CREATE TRIGGER refuse_renewal BEFORE UPDATE OF lease_until ON sqluice_jobs FOR EACH ROW
     WHEN (NEW.status = 'running' AND OLD.status = 'running' AND NEW.kind = 'renewed' AND NEW.id % 50 = 8) EXECUTE FUNCTION refuse_renewal();
