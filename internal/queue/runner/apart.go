@@ -182,7 +182,7 @@ func (p *apart) claim(ctx context.Context, queue string, n int64) (claimed int, 
 	if err != nil {
 		return claimed, err
 	}
-	p.hungry[queue] = int64(len(ids)) == n
+	p.claimable[queue] = int64(len(ids)) == n
 	return claimed, nil
 }
 

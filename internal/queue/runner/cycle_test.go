@@ -90,7 +90,7 @@ func endlessProducer(t *testing.T, store engine.Store, ends int, handle func()) 
 		a.end = lifecycle.End{Job: &a.job}
 		r.ended = append(r.ended, a)
 	}
-	return &producer{run: r, steps: allSteps(), hungry: map[string]bool{}, alarm: clock.NewAlarm(store.Now), trouble: outage.New(r.log), backoff: engine.NoBackoff{}}
+	return &producer{run: r, steps: allSteps(), claimable: map[string]bool{}, alarm: clock.NewAlarm(store.Now), trouble: outage.New(r.log), backoff: engine.NoBackoff{}}
 }
 
 func (p *producer) cycleOf(wants int64) *cycle {

@@ -11,7 +11,7 @@ func TestDrainLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &producer{run: runOf(t, &endless{}, Config{Drain: true}, nil, nil)}
 		for n, want := range map[int]time.Duration{0: drainFirst, 1: 2 * drainFirst, 3: 8 * drainFirst, 7: drainLast, 1000: drainLast} {
-			for what, count := range map[string]*int{"looks": &p.vain, "cycles": &p.misses} {
+			for what, count := range map[string]*int{"looks": &p.emptyLooks, "cycles": &p.misses} {
 				*count = n
 				if got := p.nextLook(time.Time{}).Sub(p.store.Now()); got != want {
 					t.Errorf("after %d %s in vain it sleeps for %v, not %v", n, what, got, want)

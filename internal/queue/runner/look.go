@@ -47,10 +47,10 @@ func (p *producer) look(ctx context.Context, wants map[string]int64) (found, dra
 	p.trouble.Over("the database works again")
 	p.misses = 0
 	p.trust(false)
-	p.vain++
+	p.emptyLooks++
 	p.backoff.FoundNothing()
 	for queue := range wants { // and no other: one without a free slot was not looked at
-		delete(p.hungry, queue)
+		delete(p.claimable, queue)
 	}
 	p.alarm.Set(p.nextLook(next))
 	return false, false
@@ -65,13 +65,13 @@ func (p *producer) lookAlong(ctx context.Context, wants map[string]int64, ended 
 	}
 	for _, a := range ended {
 		if n, wanted := before[a.job.Queue]; wanted && a.end.Fate.Returns() {
-			wants[a.job.Queue], p.hungry[a.job.Queue] = n, true
+			wants[a.job.Queue], p.claimable[a.job.Queue] = n, true
 		}
 	}
 }
 
 // peek reads whether there is anything to claim or promote, and when the next job falls due. Of many queues it leaves those in
-// wants that have jobs; the others are not hungry any more.
+// wants that have jobs; the others are not claimable any more.
 func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
 	var due bool
 	var claimable []string
@@ -104,7 +104,7 @@ func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool
 	return due || len(wants) > 0, next, nil
 }
 
-// leave leaves in wants, and hungry, those of its queues that have jobs to claim.
+// leave leaves in wants, and claimable, those of its queues that have jobs to claim.
 func (p *producer) leave(wants map[string]int64, claimable []string) {
 	has := make(map[string]bool, len(claimable))
 	for _, queue := range claimable {
@@ -113,7 +113,7 @@ func (p *producer) leave(wants map[string]int64, claimable []string) {
 	for queue := range wants {
 		if !has[queue] {
 			delete(wants, queue)
-			delete(p.hungry, queue)
+			delete(p.claimable, queue)
 		}
 	}
 }

@@ -22,31 +22,31 @@ import (
 // it touches its fields.
 type producer struct {
 	*run
-	steps    steps
-	version  uint64   // of the queues
-	names    []string // theirs
-	wake     <-chan struct{}
-	unlisten func()
-	alarm    *clock.Alarm
-	hungry   map[string]bool // queues that may hold jobs to claim
-	behind   bool            // more jobs are due than were promoted
-	next     time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
-	trouble  *outage.Outage  // writes that failed, since the last that did not
-	took     time.Duration   // the time of the last cycle's write
-	batch    batchSize       // how many jobs of a queue a cycle claims
-	misses   int             // cycles that claimed nothing though there was something, since the last that did
-	notified bool            // by a notification of a job, since the last cycle
-	trusting bool            // the last notification led to a claim: the producer claims after the next one without a look first
-	vain     int             // looks in a row that found nothing
-	backoff  engine.Backoff
-	apart    apart
+	steps      steps
+	version    uint64   // of the queues
+	names      []string // theirs
+	wake       <-chan struct{}
+	unlisten   func()
+	alarm      *clock.Alarm
+	claimable  map[string]bool // queues that may hold jobs to claim
+	behind     bool            // more jobs are due than were promoted
+	next       time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
+	trouble    *outage.Outage  // writes that failed, since the last that did not
+	took       time.Duration   // the time of the last cycle's write
+	batch      batchSize       // how many jobs of a queue a cycle claims
+	misses     int             // cycles that claimed nothing though there was something, since the last that did
+	notified   bool            // by a notification of a job, since the last cycle
+	trusting   bool            // the last notification led to a claim: the producer claims after the next one without a look first
+	emptyLooks int             // looks in a row that found nothing
+	backoff    engine.Backoff
+	apart      apart
 }
 
 // produce runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
 func (r *run) produce(ctx context.Context) error {
 	p := &producer{
 		run: r, steps: allSteps(), unlisten: func() {}, alarm: clock.NewAlarm(r.store.Now),
-		hungry: map[string]bool{}, trouble: outage.New(r.log), batch: batchSlots,
+		claimable: map[string]bool{}, trouble: outage.New(r.log), batch: batchSlots,
 		backoff: r.store.Backoff(r.rescuer.Workers),
 	}
 	defer func() { p.unlisten() }()
@@ -74,7 +74,7 @@ func serve(p *producer) {
 	p.mu.Lock()
 	maps.DeleteFunc(p.queues, func(_ string, q *slots) bool { return q.isRemoved() })
 	p.mu.Unlock()
-	clear(p.hungry)
+	clear(p.claimable)
 	p.lookEverywhere()
 }
 
@@ -87,7 +87,7 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 		return true, p.unrecorded(context.Cause(p.writing))
 	}
 	p.gather()
-	p.heed()
+	p.takeWake()
 	stopping := ctx.Err() != nil
 	if stopping {
 		p.behind = false
@@ -146,7 +146,7 @@ func (p *producer) lookFirst(ctx context.Context, wants map[string]int64, ended 
 	if found, drained = p.look(ctx, wants); !found || drained {
 		return found, drained
 	}
-	if p.standsBack() {
+	if p.pauseBeforeClaim() {
 		p.lookEverywhere() // the look has left some out, and no timer is set
 		return false, false
 	}
@@ -193,13 +193,13 @@ func (p *producer) commitOne(ctx context.Context, c *cycle) error {
 // lookEverywhere makes the producer look at all its queues.
 func (p *producer) lookEverywhere() {
 	for _, queue := range p.names {
-		p.hungry[queue] = true
+		p.claimable[queue] = true
 	}
 }
 
-// heed takes a notification between two cycles: while one of many queues has a backlog, the producer does not rest, and the others,
+// takeWake takes a notification between two cycles: while one of many queues has a backlog, the producer does not rest, and the others,
 // which were looked at, must not wait for that.
-func (p *producer) heed() {
+func (p *producer) takeWake() {
 	if len(p.names) <= lookEach || time.Until(p.backoff.QuietUntil()) > 0 {
 		return
 	}
@@ -234,8 +234,8 @@ func (p *producer) rest() {
 	}
 }
 
-// standsBack pauses where other workers were faster before, and returns true when the producer must look again.
-func (p *producer) standsBack() bool {
+// pauseBeforeClaim pauses where other workers were faster before, and returns true when the producer must look again.
+func (p *producer) pauseBeforeClaim() bool {
 	pause := p.backoff.PauseBeforeClaim()
 	if pause == 0 {
 		return false
@@ -269,7 +269,7 @@ func (p *producer) follow(c *cycle) {
 		}
 	}
 	if len(c.claimed) > 0 {
-		p.vain = 0
+		p.emptyLooks = 0
 		p.apart.triedAll = false
 		p.backoff.Claimed()
 	}
@@ -293,7 +293,7 @@ func (p *producer) followClaim(c *cycle) {
 	for queue := range c.wants {
 		// A claim that came short may have missed rows that another worker had locked and then did not take: a look, which
 		// takes no locks, tells.
-		p.hungry[queue] = c.more[queue] || c.short[queue] || !c.looked
+		p.claimable[queue] = c.more[queue] || c.short[queue] || !c.looked
 	}
 	if len(c.ended) == 0 && len(c.claimed) == 0 && !p.behind && (len(c.wants) > 0 || c.promoted == 0) {
 		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
@@ -372,20 +372,20 @@ func (p *producer) take(stopping bool) (ended []*Attempt, wants, free map[string
 	return ended, wants, free
 }
 
-// demand returns how many jobs each hungry queue could take, and for how many of them it has slots; worth says that there is
+// demand returns how many jobs each queue that may hold some could take, and for how many of them it has slots; worth says that there is
 // a cycle anyway. Callers hold mu.
 func (p *producer) demand(worth bool) (wants, free map[string]int64) {
-	wants, free = make(map[string]int64, len(p.hungry)), make(map[string]int64, len(p.hungry))
+	wants, free = make(map[string]int64, len(p.claimable)), make(map[string]int64, len(p.claimable))
 	if p.worker.id == 0 || len(p.aside) >= asideMost {
 		return wants, free // declared dead and not registered anew yet; or whatever it runs cannot be recorded
 	}
-	for queue, hungry := range p.hungry {
-		if !hungry {
+	for queue, may := range p.claimable {
+		if !may {
 			continue
 		}
 		q := p.queues[queue]
-		if q == nil { // removed since it became hungry
-			delete(p.hungry, queue)
+		if q == nil { // removed since it became claimable
+			delete(p.claimable, queue)
 			continue
 		}
 		if n := p.narrowed(queue, q.wants(p.took, worth)); n > 0 {
@@ -398,7 +398,7 @@ func (p *producer) demand(worth bool) (wants, free map[string]int64) {
 // nextLook returns when the producer looks again by itself; the zero time means never. next is when a job falls due.
 func (p *producer) nextLook(next time.Time) time.Time {
 	if p.config.Drain {
-		return core.Earlier(next, p.store.Now().Add(min(drainFirst<<min(max(p.vain, p.misses), 10), drainLast)))
+		return core.Earlier(next, p.store.Now().Add(min(drainFirst<<min(max(p.emptyLooks, p.misses), 10), drainLast)))
 	}
 	return next
 }

@@ -73,7 +73,7 @@ func TestSimpleExchange(t *testing.T) {
 	p := endlessProducer(t, store, 0, func() {})
 	for round, want := range []int{0, 1, 1, 1} {
 		c := &cycle{completer: p.completer, executor: p.executor, wants: map[string]int64{jobtype.DefaultQueue: 1}, slots: map[string]int64{jobtype.DefaultQueue: 1}, simple: true}
-		p.hungry[jobtype.DefaultQueue] = false
+		p.claimable[jobtype.DefaultQueue] = false
 		err := c.commit(t.Context())
 		if err == nil {
 			p.follow(c)
@@ -84,8 +84,8 @@ func TestSimpleExchange(t *testing.T) {
 		p.mu.Lock()
 		running := len(p.running)
 		p.mu.Unlock()
-		if running != want || p.hungry[jobtype.DefaultQueue] != (round > 0) {
-			t.Errorf("round %d: %d jobs run, hungry: %t", round, running, p.hungry[jobtype.DefaultQueue])
+		if running != want || p.claimable[jobtype.DefaultQueue] != (round > 0) {
+			t.Errorf("round %d: %d jobs run, claimable: %t", round, running, p.claimable[jobtype.DefaultQueue])
 		}
 	}
 }
