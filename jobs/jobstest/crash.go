@@ -197,7 +197,7 @@ func (c *crasher[T]) perform(run *CrashRun, p *process, h jobs.Handler[T]) (jobs
 // live runs what is due in a process, until nothing is due or the process is killed.
 func (c *crasher[T]) live(ctx context.Context, run *CrashRun, p *process, h jobs.Handler[T]) (killed bool, err error) {
 	run.setProcess(p)
-	client := jobs.New(engine.SealStore(mortal{run.port().(clocked), p}), run.options...)
+	client := jobs.New(engine.SealStore(processStore{run.port().(clocked), p}), run.options...)
 	runner, err := run.runner(client, []string{cmp.Or(c.kind.Queue, jobs.DefaultQueue)}, p.watch)
 	if err != nil {
 		return false, err
@@ -216,6 +216,6 @@ func (c *crasher[T]) live(ctx context.Context, run *CrashRun, p *process, h jobs
 		<-p.killed
 	case <-p.killed:
 	}
-	run.graves = append(run.graves, grave{p, ended, stop})
+	run.killed = append(run.killed, killedProcess{p, ended, stop})
 	return true, p.fault
 }

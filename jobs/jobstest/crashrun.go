@@ -24,11 +24,11 @@ type CrashRun struct {
 	conns   map[*conn]bool
 	pools   []*sql.DB
 	txs     map[*ownTx]bool
-	graves  []grave
+	killed  []killedProcess
 }
 
-// grave is a process that was killed, with what its runner returns.
-type grave struct {
+// killedProcess is a process that was killed, with what its runner returns.
+type killedProcess struct {
 	process *process
 	ended   <-chan error
 	stop    context.CancelFunc
@@ -128,11 +128,11 @@ func (r *CrashRun) end() (err error) {
 	gone.dead = true
 	close(gone.released)
 	r.setProcess(gone)
-	for _, g := range r.graves {
+	for _, g := range r.killed {
 		g.stop()
 		close(g.process.released)
 	}
-	for _, g := range r.graves {
+	for _, g := range r.killed {
 		if fault := <-g.ended; fault != nil && !errors.Is(fault, jobs.ErrClosed) {
 			err = errors.Join(err, fault)
 		}

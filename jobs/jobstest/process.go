@@ -150,34 +150,34 @@ func (h holder) CompleteTx(ctx context.Context, tx jobs.Tx, result any) error {
 	})
 }
 
-// mortal is the store of a process's runner: it serves no dead process, and the death frees the worker's lock.
-type mortal struct {
+// processStore is the store of a process's runner: it serves no dead process, and the death frees the worker's lock.
+type processStore struct {
 	clocked
 	process *process
 }
 
 // unlessDead makes a call, unless the process is dead: the error then ends the runner.
-func (s mortal) unlessDead(call func() error) error {
+func (s processStore) unlessDead(call func() error) error {
 	if s.process.isDead() {
 		return jobs.ErrClosed
 	}
 	return call()
 }
 
-func (s mortal) Read(ctx context.Context, fn engine.Func) error {
+func (s processStore) Read(ctx context.Context, fn engine.Func) error {
 	return s.unlessDead(func() error { return s.Store.Read(ctx, fn) })
 }
 
-func (s mortal) Write(ctx context.Context, fn engine.Func) error {
+func (s processStore) Write(ctx context.Context, fn engine.Func) error {
 	return s.unlessDead(func() error { return s.Store.Write(ctx, fn) })
 }
 
-func (s mortal) Exchange(ctx context.Context, x *engine.Exchange) error {
+func (s processStore) Exchange(ctx context.Context, x *engine.Exchange) error {
 	return s.unlessDead(func() error { return s.Store.Exchange(ctx, x) })
 }
 
 // HoldWorkerLock implements [engine.Store].
-func (s mortal) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
+func (s processStore) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
 	key, unlock, err := s.Store.HoldWorkerLock(ctx)
 	if err != nil {
 		return key, unlock, err
@@ -194,6 +194,6 @@ func (s mortal) HoldWorkerLock(ctx context.Context) (key string, release func(en
 }
 
 // LeaveGoodbye implements [engine.Store]. A process that was killed leaves none.
-func (s mortal) LeaveGoodbye(key string, worker int64) error {
+func (s processStore) LeaveGoodbye(key string, worker int64) error {
 	return s.unlessDead(func() error { return s.Store.LeaveGoodbye(key, worker) })
 }
