@@ -153,7 +153,9 @@ func (c *Client) change(
 		})
 	})
 	if err != nil && c.store.RefusesRow(err) {
-		err = &RefusedError{N: 1, Jobs: []int64{id}, Err: err}
+		refused := RefusedError{}
+		refused.Add(id, err)
+		err = &refused
 	}
 	if err != nil {
 		return fmt.Errorf("%s job %d: %w", action, id, err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -103,21 +104,13 @@ func frameOf(counts []inspect.Count, queues []inspect.QueueInfo) topFrame {
 		case jobs.StatusFailed:
 			q.Failed += count.Jobs
 		case jobs.StatusPending:
-			q.Oldest, frame.Oldest = earlier(q.Oldest, count.Since), earlier(frame.Oldest, count.Since)
+			q.Oldest, frame.Oldest = core.Earlier(q.Oldest, count.Since), core.Earlier(frame.Oldest, count.Since)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		frame.Queues = append(frame.Queues, *byName[name])
 	}
 	return frame
-}
-
-// earlier returns the earlier of two times, either of which may be zero.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // change pauses or resumes a queue, and reports whether that changed its state.

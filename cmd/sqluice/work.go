@@ -117,8 +117,6 @@ func (a *app) workCommand() *cobra.Command {
 			return usagef("--exec KIND=CMD is missing: which program runs which jobs? Or --post KIND=URL")
 		case len(f.receivers) == 0 && f.post != newPostFlags():
 			return usagef("--post-secret-file, --post-timeout and --post-private are for --post KIND=URL, which is missing")
-		case flags.Changed("name") && f.name == "":
-			return usagef(`--name "" must not be empty`)
 		}
 		if err := f.metrics.check(); err != nil {
 			return err

@@ -20,7 +20,7 @@ func testRefusedPauses(f *fixture, rules func(*fixture, string)) {
 	}
 	free = append(free, f.enqueue("k", jobs.Queue("q")), f.enqueue("k", jobs.Queue("other")))
 	kept = append(kept, f.enqueue("k", jobs.Queue("kept")), f.enqueue("kept", jobs.Queue("other")))
-	late := f.enqueue("nobody", jobs.StartBy(f.store.Now().Add(2*time.Second)))
+	late := f.enqueue("unserved", jobs.StartBy(f.store.Now().Add(2*time.Second)))
 	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("s", "@every 1s", "tick", json.RawMessage("{}"))))
 	f.start(jobs.Config{Queues: map[string]int{"q": 1, "other": 1, "kept": 1}}, on("k", nothing), on("kept", nothing))
 	for _, id := range free {

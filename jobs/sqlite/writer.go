@@ -246,7 +246,7 @@ func waiting(group []*member) []*member {
 }
 
 // transact runs the writes in the transaction that was begun, and ends it. A transaction that was committed has an error as well when
-// the files are not those that they were.
+// a file of the database was deleted or replaced meanwhile, or cannot be looked at.
 func (w *writer) transact(group ...*member) (committed bool, err error) {
 	defer func() {
 		if committed {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A refusal is logged at once, and those that follow at growing intervals, with how many they are.
+// The first refusal is logged at once. Later ones are logged at growing intervals, with their number.
 func TestTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
