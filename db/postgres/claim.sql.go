@@ -12,12 +12,10 @@ import (
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     SELECT j.id FROM (
-        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
-        FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
-        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
-        UNION ALL
-        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
-        FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'between') AS r (value)
+        SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
+               COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
+        FROM (SELECT CAST(CAST($1 AS TEXT) AS jsonb) AS kinds, CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb) AS cursors) AS p
+        CROSS JOIN LATERAL jsonb_array_elements(COALESCE(p.cursors->'between', p.kinds)) AS r (value)
     ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
@@ -113,11 +111,9 @@ FROM (
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q.paused_at IS NOT NULL)
   AND (EXISTS (
     SELECT 1 FROM (
-        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
-        FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
-        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(l.cursors->'between') AS e (value) WHERE e.value->>0 = k.value)
-        UNION ALL
-        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT) FROM jsonb_array_elements(l.cursors->'between') AS r (value)
+        SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
+               COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
+        FROM jsonb_array_elements(COALESCE(l.cursors->'between', CAST(CAST($2 AS TEXT) AS jsonb))) AS r (value)
     ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i

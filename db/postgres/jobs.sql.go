@@ -17,15 +17,13 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
            an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
            priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after, id] to begin with.
-           A kind without cursors is looked for at all priorities. */
+           They name all kinds. Without them those of the list are looked for at all priorities. */
         SELECT j.id, j.priority, j.run_after
         FROM (
-            SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
-            FROM jsonb_array_elements_text(CAST(CAST($4 AS TEXT) AS jsonb)) AS k (value)
-            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($5 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
-            UNION ALL
-            SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
-            FROM jsonb_array_elements(CAST(NULLIF(CAST($5 AS TEXT), '') AS jsonb)->'between') AS r (value)
+            SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
+                   COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
+            FROM (SELECT CAST(CAST($4 AS TEXT) AS jsonb) AS kinds, CAST(NULLIF(CAST($5 AS TEXT), '') AS jsonb) AS cursors) AS p
+            CROSS JOIN LATERAL jsonb_array_elements(COALESCE(p.cursors->'between', p.kinds)) AS r (value)
         ) AS b
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
@@ -236,56 +234,50 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 }
 
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
-WITH a AS ( /* No row can also mean that an application's trigger has made the job another worker's, another queue's or one for
-               later: the caller must undo the insert then. */
-    INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
-                      user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
-    SELECT CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($5 AS TEXT), 'running',
-           CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT), CAST($9 AS BIGINT),
-           CAST($10 AS BIGINT), CAST($11 AS TEXT), CAST($12 AS TEXT),
-           CAST($13 AS TEXT), CAST($14 AS BIGINT), CAST($4 AS BIGINT),
-           1, CAST($1 AS BIGINT), CAST($15 AS BIGINT), CAST($4 AS BIGINT)
-    WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
-      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = CAST($2 AS TEXT))
-      AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
-          > CAST($4 AS BIGINT)
-      AND NOT EXISTS (
-        SELECT 1 FROM (
-            SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
-            FROM jsonb_array_elements_text(CAST(CAST($16 AS TEXT) AS jsonb)) AS k (value)
-            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($17 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
-            UNION ALL
-            SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
-            FROM jsonb_array_elements(CAST(NULLIF(CAST($17 AS TEXT), '') AS jsonb)->'between') AS r (value)
-        ) AS b
-        CROSS JOIN LATERAL (
-            SELECT i.id FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = b.kind
-              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST($3 AS TEXT) AND o.kind = b.kind)
-              AND i.priority > b.low AND i.priority < b.high
-            LIMIT 1
-        ) AS j
-      )
-      AND NOT EXISTS (
-        SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($17 AS TEXT), '') AS jsonb)->'from') AS f (value)
-        CROSS JOIN LATERAL (
-            SELECT i.id FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = f.value->>0
-              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST($3 AS TEXT) AND o.kind = f.value->>0)
-              AND i.priority = CAST(f.value->>1 AS BIGINT)
-              AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
-            LIMIT 1
-        ) AS j
-      )
-    RETURNING id, kind, queue, payload, status, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
-              unique_key, request_id, user_id, tags, metadata, created_at, worker_id
-)
-SELECT a.id, a.kind, a.payload, a.priority, a.run_after, a.start_by, a.attempt, a.uncounted, a.max_attempts, a.crashes, a.timeout,
-       a.unique_key, a.request_id, a.user_id, a.tags, a.metadata, a.created_at
-FROM a WHERE a.status = 'running' AND a.attempt = 1 AND a.worker_id = CAST($1 AS BIGINT) AND a.kind = CAST($2 AS TEXT)
-         AND a.queue = CAST($3 AS TEXT) AND a.run_after <= CAST($4 AS BIGINT)
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
+SELECT CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS TEXT), 'running',
+       CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT), CAST($9 AS BIGINT),
+       CAST($10 AS BIGINT), CAST($11 AS TEXT), CAST($12 AS TEXT),
+       CAST($13 AS TEXT), CAST($14 AS BIGINT), CAST($15 AS BIGINT), CAST($4 AS BIGINT), 1
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = CAST($2 AS TEXT))
+  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+      > CAST($4 AS BIGINT)
+  AND NOT EXISTS (
+    SELECT 1 FROM (
+        SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
+               COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
+        FROM (SELECT CAST(CAST($16 AS TEXT) AS jsonb) AS kinds, CAST(NULLIF(CAST($17 AS TEXT), '') AS jsonb) AS cursors) AS p
+        CROSS JOIN LATERAL jsonb_array_elements(COALESCE(p.cursors->'between', p.kinds)) AS r (value)
+    ) AS b
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = b.kind
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST($3 AS TEXT) AND o.kind = b.kind)
+          AND i.priority > b.low AND i.priority < b.high
+        LIMIT 1
+    ) AS j
+  )
+  AND NOT EXISTS (
+    SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($17 AS TEXT), '') AS jsonb)->'from') AS f (value)
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = f.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST($3 AS TEXT) AND o.kind = f.value->>0)
+          AND i.priority = CAST(f.value->>1 AS BIGINT)
+          AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
+        LIMIT 1
+    ) AS j
+  )
+RETURNING /* The id 0 means that an application's trigger has made the job another worker's, another queue's or one for later. The caller
+             must undo the insert then. */
+          CAST(CASE WHEN status = 'running' AND attempt = 1 AND worker_id = CAST($1 AS BIGINT) AND kind = CAST($2 AS TEXT)
+                         AND queue = CAST($3 AS TEXT) AND run_after <= CAST($4 AS BIGINT) THEN id ELSE 0 END AS BIGINT) AS id,
+          kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at
 `
 
 type EnqueueClaimedJobParams struct {

@@ -64,6 +64,12 @@ func measure(t *testing.T, e engine) {
 		}
 		hold(t, e.name+".memory.txt", func() *figures { return memory(t, e) })
 	})
+	t.Run("bulk", func(t *testing.T) {
+		if raced {
+			t.Skip("the race detector allocates memory of its own")
+		}
+		bulkMemory(t, e)
+	})
 }
 
 // mustBeGolden skips figures for one version of the engine where there is another. CI must have that version.

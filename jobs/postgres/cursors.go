@@ -105,8 +105,7 @@ func newCursors(now func() time.Time, below func(cursorKey, time.Duration)) *cur
 	return &cursors{now: now, below: below, queues: map[cursorKey]*cursor{}, kinds: map[string][]string{}}
 }
 
-// scope is what a look for claimable jobs goes through, in the form of the parameter cursors of ClaimJobs: see there. A kind that
-// is not in it is looked for from the beginning.
+// scope is what a look for claimable jobs goes through, in the form of the parameter cursors of ClaimJobs: see there.
 type scope struct {
 	Between [][3]any `json:"between,omitempty"`
 	From    [][4]any `json:"from,omitempty"`
@@ -156,9 +155,7 @@ func (f *cursors) view(queue, kinds string) (v view, err error) {
 			s.From = append(s.From, q.at(name, p))
 			above = p
 		}
-		if above != math.MaxInt32 {
-			s.Between = append(s.Between, [3]any{name, math.MinInt32, above})
-		}
+		s.Between = append(s.Between, [3]any{name, math.MinInt32, above})
 	}
 	if len(s.From) == 0 {
 		return v, nil

@@ -94,8 +94,8 @@ func TestSlowLooksBeginWhereClaimsHaveComeTo(t *testing.T) {
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000), claimedRow("a", 0, 4_000_000)})
 	s, all := scopeOf(t, f)
 	// Of kind a the priorities 7 and 0 have a cursor, the last job; above, between and below are looked at from the beginning.
-	// Nothing is known of kind b.
-	want := `{"between":[["a",7,2147483647],["a",0,7],["a",-2147483648,0]],"from":[["a",7,3000000,3],["a",0,5000000,5]]}`
+	// Nothing is known of kind b, which is looked at from the beginning.
+	want := `{"between":[["a",7,2147483647],["a",0,7],["a",-2147483648,0],["b",-2147483648,2147483647]],"from":[["a",7,3000000,3],["a",0,5000000,5]]}`
 	if all || text(t, s) != want {
 		t.Errorf("all is %v, the scope %s, not %s", all, text(t, s), want)
 	}

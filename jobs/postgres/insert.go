@@ -90,8 +90,7 @@ func (i *insert) addMany(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// insertClaimed inserts a job as claimed. An error undoes the insert, also when the statement has returned no row because of a
-// trigger.
+// insertClaimed inserts a job as claimed. An error undoes the insert, also when an application's trigger has made the job another's.
 func (s inserter) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if i.Claim.Patience > 0 {
@@ -104,7 +103,7 @@ func (s inserter) insertClaimed(ctx context.Context, i *insert) ([]int64, error)
 			row, committed, err = s.enqueueClaimed(ctx, q, arg)
 			return row, err
 		})
-		if errors.Is(err, sql.ErrNoRows) {
+		if errors.Is(err, sql.ErrNoRows) || err == nil && row.ID == 0 {
 			return engine.ErrDeclined
 		}
 		i.Claim.Row, i.ids = db.ClaimJobsRow(row), []int64{row.ID}
