@@ -3,7 +3,6 @@ package admin
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -91,8 +91,7 @@ func (h *Handler) changePicked(r *http.Request, c jobAction, ids []string) (flas
 			asked++
 		case err == nil:
 			changed++
-		case errors.Is(err, jobs.ErrNotFound), errors.Is(err, jobs.ErrStatus), errors.Is(err, jobs.ErrUniqueTaken),
-			errors.As(err, new(*jobs.RefusedError)):
+		case core.OnlyThisJob(err):
 			refusal = cmp.Or(refusal, err)
 		case changed+asked > 0:
 			h.logError(r, "a change of several jobs stopped early", err)

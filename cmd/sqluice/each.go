@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// eachJob calls a function for every job of a list. A job that does not exist, whose status does not allow the change, or
-// that the database refuses to change does not stop the others; any other error of the database does. It returns all errors.
+// eachJob calls a function for every job of a list. An error that is about one job alone does not stop the others; any other one does.
+// It returns all errors.
 func eachJob(ctx context.Context, ids []int64, act func(context.Context, int64) error) error {
 	var faults []error
 	for _, id := range ids {
@@ -17,8 +17,7 @@ func eachJob(ctx context.Context, ids []int64, act func(context.Context, int64) 
 			continue
 		}
 		faults = append(faults, err)
-		if !errors.Is(err, jobs.ErrNotFound) && !errors.Is(err, jobs.ErrStatus) && !errors.Is(err, jobs.ErrUniqueTaken) &&
-			!errors.As(err, new(*jobs.RefusedError)) {
+		if !core.OnlyThisJob(err) {
 			break
 		}
 	}

@@ -87,3 +87,16 @@ func BenchmarkATest(b *testing.B) {
 		})
 	}
 }
+
+// What a test costs beside others, as those with T.Parallel are.
+func BenchmarkParallelTests(b *testing.B) {
+	for _, c := range costs {
+		b.Run(c.name, func(b *testing.B) {
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					run(b, c.test)
+				}
+			})
+		})
+	}
+}

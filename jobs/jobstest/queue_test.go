@@ -236,3 +236,16 @@ func TestFileOfAQueue(t *testing.T) {
 	want(t, "jobs", len(list), 1)
 	want(t, "the file's name", filepath.Base(q.Path()), "jobs.db")
 }
+
+// What a test reads while a transaction goes on does not wait for it, and is what was before.
+func TestReadsBesideATransaction(t *testing.T) {
+	t.Parallel()
+	q := jobstest.New(t)
+	id := enqueue(t, q, "ann")
+	must(t, q.Tx(t.Context(), func(ctx context.Context, tx *jobs.Client) error {
+		_, err := tx.Cancel(ctx, id)
+		want(t, "status outside", status(t, q, id), jobs.StatusPending)
+		return err
+	}))
+	want(t, "status after it", status(t, q, id), jobs.StatusCancelled)
+}

@@ -191,6 +191,9 @@ func (o *Outcome) read(ctx context.Context, q *Queue, before jobs.Job, keep time
 			o.Fate = jobs.FateSnoozed
 		}
 	}
+	if o.Fate == jobs.FateDone {
+		return nil
+	}
 	list, err := inspect.New(q.Client).Errors(ctx, before.ID)
 	for _, e := range list {
 		if e.Attempt == o.Job.Attempt {

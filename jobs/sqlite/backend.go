@@ -67,6 +67,15 @@ func (s *backend) Read(ctx context.Context, fn func(context.Context, db.Querier)
 	return s.readOn(ctx, func() *reads { return s.reads }, fn)
 }
 
+// ReadByWriter is what [engine.ReadByWriter] asks. It does not look whether the files are still there.
+func (s *backend) ReadByWriter(ctx context.Context, fn engine.Func) (done bool, err error) {
+	if err := s.ready(ctx); err != nil {
+		return true, err
+	}
+	done, err = s.writer.readIdle(ctx, fn)
+	return done, core.EndFirst(ctx, s.suspect.name(translate(err)))
+}
+
 // Inspect is Read on connections of its own. Each statement takes one; a statement that finds none free waits.
 func (s *backend) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.readOn(ctx, func() *reads { return s.inspections }, fn)
@@ -141,14 +150,14 @@ func (s *backend) prepare(ctx context.Context) error {
 	if ready {
 		return nil
 	}
-	have, want, err := s.SchemaVersion(ctx)
+	have, want, err := versionOf(ctx, s.writeDB) // a program that only writes needs no other connection
 	if err != nil {
 		return err
 	}
 	if have != want {
 		return &jobs.SchemaError{Have: have, Want: want}
 	}
-	if err := s.convert(ctx); err != nil {
+	if err := turnWALOn(ctx, s.writeDB, s.side); err != nil {
 		return err
 	}
 	if err := s.files.findBeside(); err != nil {
@@ -166,32 +175,6 @@ func (s *backend) prepare(ctx context.Context) error {
 	s.writer.use(writes)
 	s.reads, s.inspections = newReads(s.readDB), newReads(s.inspectDB)
 	return nil
-}
-
-// convert turns WAL on in a database whose schema was made by another tool, such as the goose command or a backup.
-func (s *backend) convert(ctx context.Context) error {
-	// A connection knows the mode of its last transaction, and another may have changed it since.
-	if err := touch(ctx, s.writeDB); err != nil {
-		return err
-	}
-	mode, err := readPragma(ctx, s.writeDB, "journal_mode")
-	if err != nil || mode == "wal" {
-		return err
-	}
-	unlock, err := s.side.lock(ctx, migrateFile)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := useWAL(ctx, s.writeDB); err != nil {
-		return err
-	}
-	return touch(ctx, s.writeDB) // the WAL is there from the next transaction on
-}
-
-// touch is a transaction of a pool's connection that does nothing.
-func touch(ctx context.Context, pool *sql.DB) error {
-	return translate(pool.QueryRowContext(ctx, control("schema_version")).Scan(new(int64)))
 }
 
 // forget drops the prepared statements, so that the next use looks at the schema anew.

@@ -227,3 +227,29 @@ func tellUnsafeReads(log *slog.Logger, path string) {
 		log.Log(context.Background(), level, "sqlite: the database must not be read as a file", "database", path, "reason", text)
 	}
 }
+
+// turnWALOn turns WAL on in a database whose schema was made by another tool, such as the goose command or a backup.
+func turnWALOn(ctx context.Context, pool *sql.DB, side sideFolder) error {
+	// A connection knows the mode of its last transaction, and another may have changed it since.
+	if err := touch(ctx, pool); err != nil {
+		return err
+	}
+	mode, err := readPragma(ctx, pool, "journal_mode")
+	if err != nil || mode == "wal" {
+		return err
+	}
+	unlock, err := side.lock(ctx, migrateFile)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := useWAL(ctx, pool); err != nil {
+		return err
+	}
+	return touch(ctx, pool) // the WAL is there from the next transaction on
+}
+
+// touch is a transaction of a pool's connection that does nothing.
+func touch(ctx context.Context, pool *sql.DB) error {
+	return translate(pool.QueryRowContext(ctx, control("schema_version")).Scan(new(int64)))
+}

@@ -113,8 +113,8 @@ func (h *hub) wake(signals core.Signal, source jobs.WakeSource) {
 	}
 }
 
-// deaf reports whether every listener already has a wake waiting, so that a look could wake none.
-func (h *hub) deaf() bool {
+// noneToWake reports whether every listener already has a wake waiting, so that a look could wake none.
+func (h *hub) noneToWake() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.listeners {

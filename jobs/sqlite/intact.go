@@ -21,7 +21,7 @@ type files struct {
 	mu     sync.Mutex
 	beside []openFile // the WAL and its index; nil until they exist
 	gone   error      // once one of those has been replaced
-	swell  swell
+	growth walGrowth
 }
 
 // glanceEvery is how often the writer looks whether the files are still there. A look is four calls of the system, an eighth of
@@ -50,7 +50,7 @@ func findMain(path string, o options) (*files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &files{main: openFile{path, main}, every: o.glanceEvery, swell: swell{logger: o.logger, path: path, large: o.walLarge}}, nil
+	return &files{main: openFile{path, main}, every: o.glanceEvery, growth: walGrowth{logger: o.logger, path: path, large: o.walLarge}}, nil
 }
 
 // findBeside looks, once, at the WAL and its index, which stay for as long as a connection is open.
@@ -104,7 +104,7 @@ func (f *files) kept() error {
 			return err
 		}
 		if i == 0 { // the WAL
-			f.swell.see(size)
+			f.growth.see(size)
 		}
 	}
 	return nil

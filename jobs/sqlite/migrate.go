@@ -36,26 +36,31 @@ type schema struct {
 	forget  func() error // drops the statements that were prepared for the schema
 }
 
-// SchemaVersion reads goose's table without making it.
+// SchemaVersion implements [engine.Store].
 func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+	return versionOf(ctx, s.readDB)
+}
+
+// versionOf reads goose's table without making it.
+func versionOf(ctx context.Context, pool *sql.DB) (have, want int64, err error) {
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
 	var versions, queue bool
-	if err := s.readDB.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue); err != nil {
+	if err := pool.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue); err != nil {
 		return 0, 0, translate(err)
 	}
 	if !versions {
 		return 0, want, nil
 	}
-	if err := s.readDB.QueryRowContext(ctx, control("schema_version")).Scan(&have); isCode(err, lib.SQLITE_ERROR) {
+	if err := pool.QueryRowContext(ctx, control("schema_version")).Scan(&have); isCode(err, lib.SQLITE_ERROR) {
 		return 0, 0, fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another file", err, versionTable)
 	} else if err != nil {
 		return 0, 0, translate(err)
 	}
 	if have > 0 && !queue {
 		// The first migration may have been committed between the two reads: now its table is there.
-		if err := s.readDB.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue); err != nil {
+		if err := pool.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue); err != nil {
 			return 0, 0, translate(err)
 		}
 	}

@@ -119,7 +119,7 @@ func checkBackup(ctx context.Context, backup, path string) (err error) {
 	if err := checkEncoding(ctx, pool); err != nil {
 		return err
 	}
-	have, want, err := (&schema{readDB: pool}).SchemaVersion(ctx)
+	have, want, err := versionOf(ctx, pool)
 	switch {
 	case err != nil:
 		return err

@@ -19,9 +19,9 @@ const (
 	walTellEvery = 30 * time.Second
 )
 
-// swell logs that the WAL grows. It grows without bound while one read transaction goes on, of any process: no checkpoint can
+// walGrowth logs that the WAL grows. It grows without bound while one read transaction goes on, of any process: no checkpoint can
 // get past that, and reads become slower.
-type swell struct {
+type walGrowth struct {
 	logger *slog.Logger
 	path   string
 	large  int64
@@ -30,7 +30,7 @@ type swell struct {
 }
 
 // see takes the WAL's size after a commit.
-func (s *swell) see(size int64) {
+func (s *walGrowth) see(size int64) {
 	switch {
 	case size >= s.large && s.since.IsZero():
 		s.since = time.Now()

@@ -72,7 +72,7 @@ func TestAWALThatGrowsIsToldOf(t *testing.T) {
 func TestOneLargeTransactionBlamesNoReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		s := swell{logger: slog.New(slog.NewTextHandler(&log, nil)), large: 100}
+		s := walGrowth{logger: slog.New(slog.NewTextHandler(&log, nil)), large: 100}
 		see := func(size int64, later time.Duration, grows, usual int) {
 			t.Helper()
 			time.Sleep(later)

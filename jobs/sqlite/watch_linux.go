@@ -33,8 +33,8 @@ const (
 	looksAtOnce = 8
 
 	// The bounds of the pauses while every listener has a wake waiting.
-	deafLeast = 4 * time.Millisecond
-	deafMost  = 16 * time.Millisecond
+	restLeast = 4 * time.Millisecond
+	restMost  = 16 * time.Millisecond
 )
 
 // watchEvents wakes by inotify: one watch on the database's folder for the WAL, which any program's commit writes to,
@@ -94,12 +94,12 @@ func (h *hub) watchFolders(ctx context.Context, version *dataVersion) error {
 
 // follow looks right after an event and then along the tail; an event on the way begins it anew.
 func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) error {
-	skipped, inRow, rest := false, 0, deafLeast
+	skipped, inRow, rest := false, 0, restLeast
 	for step := 0; ctx.Err() == nil; {
-		if skipped = h.deaf(); skipped {
+		if skipped = h.noneToWake(); skipped {
 			time.Sleep(rest) // every listener has a wake waiting already
-			rest = min(2*rest, deafMost)
-		} else if rest = deafLeast; version.changed(ctx) {
+			rest = min(2*rest, restMost)
+		} else if rest = restLeast; version.changed(ctx) {
 			h.wake(core.WorkReady|core.JobEnded, jobs.WakeEvent)
 			runtime.Gosched() // the woken goroutine goes on here: another processor would have to be woken too
 			pause(lookEvery)

@@ -68,7 +68,7 @@ func TestDeafListenerDoesNotDemote(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- h.watchEvents(ctx, version) }()
-	eventually(t, "the listener is woken", h.deaf)
+	eventually(t, "the listener is woken", h.noneToWake)
 	scan[int64](t, plain(t, store.path), "insert_job", "k", "{}")
 	if err := receive(t, "the end of the watch", ended); errors.Is(err, errMissed) {
 		t.Errorf("the watch gives up on events: %v", err)

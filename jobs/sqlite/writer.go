@@ -110,6 +110,18 @@ func (w *writer) acquireFile(ctx context.Context, came time.Time) (err error) {
 	return err
 }
 
+// readIdle runs fn on the writer's connection, unless a transaction goes on there. It reports whether it did.
+func (w *writer) readIdle(ctx context.Context, fn engine.Func) (done bool, err error) {
+	if !w.stmts.TryLock() {
+		return false, nil
+	}
+	defer w.stmts.Unlock()
+	if w.writes == nil {
+		return false, nil
+	}
+	return true, fn(ctx, w.writes)
+}
+
 // release undoes acquire, after the transaction has ended.
 func (w *writer) release() {
 	w.stmts.Unlock()
