@@ -272,10 +272,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
         LIMIT 1
     ) AS j
   )
-RETURNING /* The id 0 means that an application's trigger has made the job another worker's, another queue's or one for later. The caller
-             must undo the insert then. */
-          CAST(CASE WHEN status = 'running' AND attempt = 1 AND worker_id = CAST($1 AS BIGINT) AND kind = CAST($2 AS TEXT)
-                         AND queue = CAST($3 AS TEXT) AND run_after <= CAST($4 AS BIGINT) THEN id ELSE 0 END AS BIGINT) AS id,
+RETURNING CAST(CASE WHEN status = 'running' AND attempt = 1 AND worker_id = CAST($1 AS BIGINT) AND kind = CAST($2 AS TEXT)
+                     AND queue = CAST($3 AS TEXT) AND run_after <= CAST($4 AS BIGINT) THEN id ELSE 0 END AS BIGINT) AS id,
           kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
@@ -323,7 +321,8 @@ type EnqueueClaimedJobRow struct {
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 // No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
 // JSON list, or that a scheduled job is due.
-// The row is as ClaimJobs returns it.
+// The row is as ClaimJobs returns it. On PostgreSQL its id is 0 when an application's trigger has made the job one that the worker would
+// not get: the caller must undo the insert then.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	row := q.db.QueryRow(ctx, enqueueClaimedJob,
 		arg.WorkerID,

@@ -273,7 +273,8 @@ type EnqueueClaimedJobRow struct {
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 // No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
 // JSON list, or that a scheduled job is due.
-// The row is as ClaimJobs returns it.
+// The row is as ClaimJobs returns it. On PostgreSQL its id is 0 when an application's trigger has made the job one that the worker would
+// not get: the caller must undo the insert then.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	row := q.db.QueryRowContext(ctx, enqueueClaimedJob,
 		arg.WorkerID,

@@ -13,7 +13,7 @@ import (
 const (
 	bulkJobs    = 100_000
 	bulkPayload = 1000     // bytes
-	bulkMost    = 48 << 20 // of live objects, where the payloads together have 100 MB
+	bulkMost    = 48 << 20 // bytes, where the payloads together have 100 MB
 )
 
 // bulkMemory has many jobs added by one call: the statements of all of them are never in memory together.
@@ -25,7 +25,7 @@ func bulkMemory(t *testing.T, e engine) {
 		list[i] = body
 	}
 	l := e.lab(t)
-	defer debug.SetGCPercent(debug.SetGCPercent(10)) // little is counted that is garbage
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that liveBytes counts little garbage
 	runtime.GC()
 	before := liveBytes()
 	stop, peak := make(chan struct{}), make(chan uint64)
@@ -54,7 +54,7 @@ func bulkMemory(t *testing.T, e engine) {
 	t.Logf("%d MB of memory", grown>>20)
 }
 
-// liveBytes is the memory of objects that are in use or not collected yet.
+// liveBytes returns the memory of objects that are in use or not collected yet.
 func liveBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

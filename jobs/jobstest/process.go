@@ -165,7 +165,7 @@ func (s processStore) unlessDead(call func() error) error {
 }
 
 func (s processStore) Read(ctx context.Context, fn engine.Func) error {
-	return s.unlessDead(func() error { return s.Store.Read(ctx, fn) })
+	return s.unlessDead(func() error { return s.clocked.Read(ctx, fn) })
 }
 
 func (s processStore) Write(ctx context.Context, fn engine.Func) error {

@@ -194,12 +194,6 @@ func (s clocked) Read(ctx context.Context, fn engine.Func) error {
 // Inspect implements [engine.Store]. In a test nothing takes long to read.
 func (s clocked) Inspect(ctx context.Context, fn engine.Func) error { return s.Read(ctx, fn) }
 
-// SchemaVersion implements [engine.Store]. New has made the newest one.
-func (clocked) SchemaVersion(context.Context) (have, want int64, err error) {
-	want, err = sqlite.NewestSchema()
-	return want, want, err
-}
-
 // ClockStands is what [engine.ClockStands] asks.
 func (clocked) ClockStands() bool { return true }
 

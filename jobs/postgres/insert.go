@@ -90,7 +90,8 @@ func (i *insert) addMany(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// insertClaimed inserts a job as claimed. An error undoes the insert, also when an application's trigger has made the job another's.
+// insertClaimed inserts a job as claimed. An error undoes the insert, also when an application's trigger has made the job one that
+// the worker would not get.
 func (s inserter) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if i.Claim.Patience > 0 {

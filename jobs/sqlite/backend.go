@@ -67,14 +67,21 @@ func (s *backend) Read(ctx context.Context, fn func(context.Context, db.Querier)
 	return s.readOn(ctx, func() *reads { return s.reads }, fn)
 }
 
-// ReadByWriter is what [engine.ReadByWriter] asks. It does not look whether the files are still there.
+// ReadByWriter runs fn on the connection that writes, while that is idle, as [engine.ReadByWriter] says. It does not look whether the
+// files are still there, and SQLite does not refuse writes of fn, as it does in Read.
 func (s *backend) ReadByWriter(ctx context.Context, fn engine.Func) (done bool, err error) {
 	if err := s.ready(ctx); err != nil {
 		return true, err
 	}
-	done, err = s.writer.readIdle(ctx, fn)
+	done, err = s.writer.idle(func(w *writes) error { return fn(context.WithValue(ctx, readsByWriter{}, s), w) })
 	return done, core.EndFirst(ctx, s.suspect.name(translate(err)))
 }
+
+// readsByWriter is the context key of the backend that runs a function by ReadByWriter.
+type readsByWriter struct{}
+
+// errInRead keeps a function that reads from waiting for its own end.
+var errInRead = errors.New("a function that reads by the writer's connection uses the store")
 
 // Inspect is Read on connections of its own. Each statement takes one; a statement that finds none free waits.
 func (s *backend) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
@@ -121,6 +128,9 @@ func (s *backend) write(ctx context.Context, w *write) error {
 
 // ready looks at the schema at first use: statements are prepared only on one that they were made for.
 func (s *backend) ready(ctx context.Context) error {
+	if ctx.Value(readsByWriter{}) == s {
+		return errInRead
+	}
 	s.mu.RLock()
 	closed, ready := s.closed, s.reads != nil
 	s.mu.RUnlock()
@@ -186,10 +196,9 @@ func (s *backend) forget() error {
 		return nil
 	}
 	s.reads, s.inspections = nil, nil
-	err := s.writer.use(nil).Close()
 	s.mu.Unlock()
-	// Not under mu: a long read under way must delay no other use of the store.
-	return errors.Join(err, reads.close(), inspections.close())
+	// Not under mu: a long read or write under way must delay no other use of the store.
+	return errors.Join(s.writer.use(nil).Close(), reads.close(), inspections.close())
 }
 
 // Listen implements [engine.Store].

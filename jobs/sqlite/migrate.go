@@ -33,16 +33,24 @@ type schema struct {
 	side    sideFolder
 	options options
 	readDB  *sql.DB
-	forget  func() error // drops the statements that were prepared for the schema
+	idle    func(func(*writes) error) (bool, error) // runs a function on the writer's connection, if that is idle
+	forget  func() error                            // drops the statements that were prepared for the schema
 }
 
-// SchemaVersion implements [engine.Store].
+// SchemaVersion implements [engine.Store]. It reads by the writer's connection while that is idle.
 func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+	done, err := s.idle(func(w *writes) (err error) {
+		have, want, err = versionOf(ctx, w.conn)
+		return err
+	})
+	if done {
+		return have, want, err
+	}
 	return versionOf(ctx, s.readDB)
 }
 
 // versionOf reads goose's table without making it.
-func versionOf(ctx context.Context, pool *sql.DB) (have, want int64, err error) {
+func versionOf(ctx context.Context, pool statementPool) (have, want int64, err error) {
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}

@@ -137,7 +137,7 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 		return nil, errors.Join(suspect.name(err), s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}
 	s.backups = backups{s.files, s.options}
-	s.schema = &schema{suspect: suspect, files: s.files, side: side, options: s.options, readDB: s.readDB, forget: s.forget}
+	s.schema = &schema{suspect: suspect, files: s.files, side: side, options: s.options, readDB: s.readDB, idle: s.writer.idle, forget: s.forget}
 	tellUnsafeReads(o.logger, path) // after the first lock: a file system may have no others
 	if o.migrateEmpty {
 		if err := s.migrateEmpty(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
@@ -17,9 +18,7 @@ func TestReadByTheWriter(t *testing.T) {
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	store, err := openBackend(ctx, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	read := func() (bool, error) {
 		return engine.ReadByWriter(ctx, store, func(ctx context.Context, q db.Querier) error {
 			_, err := q.GetJob(ctx, 1)
@@ -29,44 +28,69 @@ func TestReadByTheWriter(t *testing.T) {
 	if done, err := read(); !done || !errors.As(err, new(*jobs.SchemaError)) {
 		t.Errorf("without the tables a read is done: %v, with the error %v", done, err)
 	}
-	if _, err := store.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if store, err = openBackend(ctx, path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.Insert(ctx, engine.Insert{Job: keyless("k", "1")}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = store.Migrate(ctx)
+	must(t, err)
+	must(t, store.Close())
+	store, err = openBackend(ctx, path)
+	must(t, err)
+	_, err = store.Insert(ctx, engine.Insert{Job: keyless("k", "1")})
+	must(t, err)
 	if done, err := read(); !done || err != nil {
 		t.Errorf("a read is done: %v, with the error %v", done, err)
 	}
 	if n := store.readDB.Stats().OpenConnections + store.inspectDB.Stats().OpenConnections; n != 0 {
 		t.Errorf("%d more connections are open", n)
 	}
-	for where, run := range map[string]func(context.Context, engine.Func) error{
-		"a transaction": store.Write,
-		"another read": func(ctx context.Context, fn engine.Func) error {
+	beside := func(context.Context, db.Querier) error {
+		if done, err := read(); done {
+			t.Errorf("a read beside another use of the connection is done, with the error %v", err)
+		}
+		return nil
+	}
+	must(t, store.Write(ctx, beside))
+	_, err = engine.ReadByWriter(ctx, store, beside)
+	must(t, err)
+	must(t, store.Close())
+	if done, err := read(); !done || !errors.Is(err, jobs.ErrClosed) {
+		t.Errorf("after Close a read is done: %v, with the error %v", done, err)
+	}
+}
+
+// A function that reads by the writer's connection, and uses the store itself, is told so: it would wait for its own end.
+func TestNothingIsDoneInAReadByTheWriter(t *testing.T) {
+	store, _ := queue(t)
+	nothing := func(context.Context, db.Querier) error { return nil }
+	for name, use := range map[string]func(context.Context, engine.Func) error{
+		"Write": store.Write,
+		"Read":  store.Read,
+		"ReadByWriter": func(ctx context.Context, fn engine.Func) error {
 			_, err := engine.ReadByWriter(ctx, store, fn)
 			return err
 		},
 	} {
-		if err := run(ctx, func(context.Context, db.Querier) error {
-			if done, err := read(); done {
-				t.Errorf("a read in %s is done, with the error %v", where, err)
-			}
-			return nil
-		}); err != nil {
-			t.Errorf("%s: %v", where, err)
+		done, err := engine.ReadByWriter(t.Context(), store, func(ctx context.Context, _ db.Querier) error { return use(ctx, nothing) })
+		if !done || !errors.Is(err, errInRead) {
+			t.Errorf("%s in a read is done: %v, with the error %v", name, done, err)
 		}
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
+	must(t, store.Write(t.Context(), nothing))
+}
+
+// While Close waits for a read by the writer's connection, others are told that the store is closed.
+func TestCloseBesideAReadByTheWriter(t *testing.T) {
+	store, _ := queue(t)
+	closed := make(chan error)
+	done, err := engine.ReadByWriter(t.Context(), store, func(context.Context, db.Querier) error {
+		go func() { closed <- store.Close() }()
+		for forgotten := false; !forgotten; runtime.Gosched() {
+			store.mu.RLock()
+			forgotten = store.reads == nil
+			store.mu.RUnlock()
+		}
+		return store.Read(t.Context(), func(context.Context, db.Querier) error { return nil })
+	})
+	if !done || !errors.Is(err, jobs.ErrClosed) {
+		t.Errorf("the read is done: %v, with the error %v", done, err)
 	}
-	if done, err := read(); !done || !errors.Is(err, jobs.ErrClosed) {
-		t.Errorf("after Close a read is done: %v, with the error %v", done, err)
-	}
+	must(t, <-closed)
 }

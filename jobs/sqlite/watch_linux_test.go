@@ -56,7 +56,7 @@ func TestWatchFallsBack(t *testing.T) {
 }
 
 // A listener that does not take its wakes must not make the watch believe that events are missing.
-func TestDeafListenerDoesNotDemote(t *testing.T) {
+func TestListenerWithAWakeDoesNotDemote(t *testing.T) {
 	store, _ := queue(t)
 	h := newHub(store)
 	h.close() // so that it starts no watch of its own

@@ -110,8 +110,9 @@ func (w *writer) acquireFile(ctx context.Context, came time.Time) (err error) {
 	return err
 }
 
-// readIdle runs fn on the writer's connection, unless a transaction goes on there. It reports whether it did.
-func (w *writer) readIdle(ctx context.Context, fn engine.Func) (done bool, err error) {
+// idle runs fn on the writer's connection, unless a transaction goes on there or the schema is not known to be right. It reports whether
+// it did. All writes wait for the end of fn, which must not use the store.
+func (w *writer) idle(fn func(*writes) error) (done bool, err error) {
 	if !w.stmts.TryLock() {
 		return false, nil
 	}
@@ -119,7 +120,7 @@ func (w *writer) readIdle(ctx context.Context, fn engine.Func) (done bool, err e
 	if w.writes == nil {
 		return false, nil
 	}
-	return true, fn(ctx, w.writes)
+	return true, fn(w.writes)
 }
 
 // release undoes acquire, after the transaction has ended.

@@ -54,7 +54,8 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
 -- JSON list, or that a scheduled job is due.
--- The row is as ClaimJobs returns it.
+-- The row is as ClaimJobs returns it. On PostgreSQL its id is 0 when an application's trigger has made the job one that the worker would
+-- not get: the caller must undo the insert then.
 INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
 SELECT CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@started_at AS BIGINT), CAST(@payload AS TEXT), 'running',
