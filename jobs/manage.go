@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -290,7 +291,13 @@ func (c *Client) changeQueue(
 		if changed = n > 0; err != nil || !changed {
 			return err
 		}
-		return author.Record(ctx, q, now, audit.Entry{Action: change.action, Queue: change.queue, Kind: core.Deref(change.kind)})
+		entry := audit.Entry{Action: change.action, Queue: change.queue, Kind: core.Deref(change.kind)}
+		if end != nil {
+			if entry.Detail, err = json.Marshal(map[string]time.Time{"until": core.Time(*end)}); err != nil {
+				return err
+			}
+		}
+		return author.Record(ctx, q, now, entry)
 	})
 	return changed && err == nil, err
 }

@@ -65,7 +65,10 @@ func TestRetryPresets(t *testing.T) {
 		}
 		c.delay(jobs.Job{}, nil) // and no panic
 	}
-	for _, n := range []int{100, math.MaxInt32, math.MaxInt} {
+	for _, n := range []int{100, 1100, math.MaxInt32, math.MaxInt} {
+		if d := jobs.ExponentialRetry(0, time.Hour)(jobs.Job{Attempt: n}, nil); d != 0 {
+			t.Errorf("without a first delay the one after %d failed attempts is %s", n, d)
+		}
 		if d := jobs.ExponentialRetry(time.Millisecond, math.MaxInt64)(jobs.Job{Attempt: n}, nil); d < math.MaxInt64/10*8 {
 			t.Errorf("after %d failed attempts the delay is %s", n, d)
 		}

@@ -256,7 +256,7 @@ func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, er
 	err := checkScheduleName(name)
 	if err == nil {
 		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			info, err = schedule.Read(ctx, q, name, c.view())
+			info, err = schedule.Read(ctx, q, name, c.scope().Now(), c.view())
 			return err
 		})
 	}
@@ -272,7 +272,7 @@ func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]Sche
 	err := cmp.Or(checkScheduleName(after), checkLimit(n))
 	if err == nil {
 		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			list, err = schedule.List(ctx, q, after, n, c.view())
+			list, err = schedule.List(ctx, q, after, n, c.scope().Now(), c.view())
 			return err
 		})
 	}

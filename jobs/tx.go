@@ -15,7 +15,8 @@ type Tx = jobtype.Tx
 
 // Tx runs fn in a transaction on a connection of its own and commits it when fn returns nil. All that fn does with the client
 // that it is given is committed together or not at all. When fn returns an error, panics or calls runtime.Goexit, nothing
-// is; Tx returns fn's error as it is. The error is [ErrUnknownOutcome] when the connection broke during the commit.
+// is; Tx returns fn's error as it is. When ctx has ended by the time that fn returns nil, nothing is committed either, and the error is that
+// of ctx. The error is [ErrUnknownOutcome] when the connection broke during the commit.
 //
 // On SQLite the transaction holds the database's write lock while fn runs, so that every other writer waits: fn must be
 // short. The client outside is refused with an error while fn runs with its context, because it would wait for itself. In
@@ -23,8 +24,14 @@ type Tx = jobtype.Tx
 //
 // Tx is for programs that have no transaction; those that have one use [Client.With].
 func (c *Client) Tx(ctx context.Context, fn func(ctx context.Context, tx *Client) error) error {
+	inTime := func(ctx context.Context, tx *Client) error {
+		if err := fn(ctx, tx); err != nil || ctx.Err() == nil {
+			return err
+		}
+		return core.EndOf(ctx)
+	}
 	if c.scope().Tx != nil {
-		return engine.Savepoint(ctx, c.scope().Tx, func() error { return fn(ctx, c) })
+		return engine.Savepoint(ctx, c.scope().Tx, func() error { return inTime(ctx, c) })
 	}
 	if err := c.scope().CheckOutside(ctx); err != nil {
 		return err
@@ -39,7 +46,7 @@ func (c *Client) Tx(ctx context.Context, fn func(ctx context.Context, tx *Client
 			_ = rollBack(ctx, tx) // the server and the file undo it in any case
 		}
 	}()
-	err = fn(c.scope().Inside(ctx), c.With(tx))
+	err = inTime(c.scope().Inside(ctx), c.With(tx))
 	ended = true
 	if err != nil {
 		if failed := rollBack(ctx, tx); failed != nil {
@@ -48,7 +55,7 @@ func (c *Client) Tx(ctx context.Context, fn func(ctx context.Context, tx *Client
 		return err
 	}
 	if err := tx.Commit(ctx); err != nil {
-		return fmt.Errorf("commit the transaction: %w", err)
+		return fmt.Errorf("commit the transaction: %w", core.EndFirst(ctx, err))
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func nextTick(now time.Time, s jobs.ScheduleInfo) string {
 	if s.State() != jobs.ScheduleActive || s.Next.IsZero() {
 		return "-"
 	}
-	return s.Next.Local().Format(time.DateTime) + " (" + age(now, s.Next) + ")"
+	return s.Next.Local().Format(time.RFC3339) + " (" + age(now, s.Next) + ")"
 }
 
 func (a *app) schedulesShowCommand() *cobra.Command {
@@ -165,12 +165,12 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 			job = strconv.FormatInt(tick.Job, 10)
 		}
 		if !tick.MissedSince.IsZero() {
-			more = "missed since " + tick.MissedSince.Local().Format(time.DateTime)
+			more = "missed since " + tick.MissedSince.Local().Format(time.RFC3339)
 		}
 		if tick.Replaced != 0 {
 			more += " in place of job " + strconv.FormatInt(tick.Replaced, 10)
 		}
-		t.row(tick.Tick.Local().Format(time.DateTime), string(tick.Outcome), job, age(now, tick.At), more)
+		t.row(tick.Tick.Local().Format(time.RFC3339), string(tick.Outcome), job, age(now, tick.At), more)
 	}
 	return t.end()
 }

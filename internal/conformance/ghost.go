@@ -14,10 +14,11 @@ import (
 
 // ghost is a worker of another process as the database shows it: a row, a lock and claimed jobs.
 type ghost struct {
-	f       *fixture
-	id      int64
-	key     string
-	release func(ended bool) error
+	f         *fixture
+	id        int64
+	key       string
+	schedules string // that it declares: a JSON list, or empty
+	release   func(ended bool) error
 }
 
 // ghost adds a live worker: it holds its lock.
@@ -44,7 +45,7 @@ func (g *ghost) register(name string, lease time.Duration) {
 	g.f.write(func(ctx context.Context, q db.Querier) (err error) {
 		now := g.f.store.Now()
 		g.id, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
-			Name: name, LockKey: g.key, Host: "elsewhere", Pid: 1, Version: "", Queues: `{"default":10}`, Kinds: `["k"]`,
+			Name: name, LockKey: g.key, Host: "elsewhere", Pid: 1, Version: "", Queues: `{"default":10}`, Kinds: `["k"]`, Schedules: g.schedules,
 			Now: now.UnixMicro(), LeaseUntil: now.Add(lease).UnixMicro(),
 		})
 		return err

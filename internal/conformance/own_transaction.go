@@ -15,6 +15,7 @@ var ownTransactionTests = []test{
 	{"OuterClient", testOwnOuterClient},
 	{"Nested", testOwnNested},
 	{"EndOfContext", testOwnEndOfContext},
+	{"LateReturn", testOwnLateReturn},
 }
 
 // addTwo enqueues two jobs.
@@ -159,4 +160,37 @@ func testOwnEndOfContext(f *fixture) {
 		f.Errorf("the job is there: %v", err)
 	}
 	f.enqueue("k")
+}
+
+// A function that does not see that its time is over commits nothing, in a part of a transaction neither.
+func testOwnLateReturn(f *fixture) {
+	over := errors.New("over")
+	late := func(client *jobs.Client) (id int64, err error) {
+		ctx, cancel := context.WithCancelCause(f.ctx)
+		err = client.Tx(ctx, func(ctx context.Context, tx *jobs.Client) error {
+			ids, err := addTwo(ctx, tx)
+			if err == nil {
+				id = ids[0]
+				cancel(over)
+			}
+			return err
+		})
+		return id, err
+	}
+	check := func(what string, id int64, err error) {
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, over) {
+			f.Errorf("%s: Tx returns %v", what, err)
+		}
+		if _, err := f.client.Get(f.ctx, id); !errors.Is(err, jobs.ErrNotFound) {
+			f.Errorf("%s: the job is there: %v", what, err)
+		}
+	}
+	id, err := late(f.client)
+	check("alone", id, err)
+	var inner error
+	f.must(f.client.Tx(f.ctx, func(_ context.Context, tx *jobs.Client) error {
+		id, inner = late(tx)
+		return nil
+	}))
+	check("inside another", id, inner)
 }

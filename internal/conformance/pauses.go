@@ -306,7 +306,10 @@ func testKindPauseShown(f *fixture) {
 	f.must(err)
 	f.wantWhy(id, inspect.ReasonNoWorker)
 	f.wantAudit(
-		inspect.AuditEntry{Actor: "ann", Action: inspect.ActionPauseKind, Queue: "q", Kind: "k"},
+		inspect.AuditEntry{
+			Actor: "ann", Action: inspect.ActionPauseKind, Queue: "q", Kind: "k",
+			Detail: json.RawMessage(fmt.Sprintf(`{"until":%q}`, until.UTC().Format(time.RFC3339Nano))),
+		},
 		inspect.AuditEntry{Actor: "bob", Action: inspect.ActionPauseKind, Queue: "q", Kind: "a"},
 		inspect.AuditEntry{Actor: "cleo", Action: inspect.ActionPause, Queue: "p"},
 		inspect.AuditEntry{Actor: "dan", Action: inspect.ActionResumeKind, Queue: "q", Kind: "k"},

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ var whyTests = []test{
 	{"DueAndSlotsTaken", testWhyDue},
 	{"SlotsOfEachWorker", testWhySlotsOfEachWorker},
 	{"LeaseOver", testWhyLeaseOver},
+	{"WorkerGone", testWhyWorkerGone},
 	{"Ended", testWhyEnded},
 	{"NotFound", testWhyNotFound},
 	{"Schedule", testWhySchedule},
@@ -174,6 +176,40 @@ func testWhyLeaseOver(f *fixture) {
 		return err
 	})
 	f.wantWhy(id, inspect.ReasonRunning, inspect.ReasonLease)
+}
+
+// A worker whose lease is over takes no job and declares no schedule, although no other worker has noticed its death.
+func testWhyWorkerGone(f *fixture) {
+	id := f.enqueue("k")
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("code", "0 0 1 1 *", "k", json.RawMessage("{}"))))
+	f.sql("declare_schedules")
+	for _, test := range []struct {
+		lease   time.Duration
+		workers int
+		reason  inspect.Reason
+		state   string
+	}{
+		{-time.Second, 0, inspect.ReasonNoWorker, jobs.ScheduleUndeclared},
+		{time.Hour, 1, inspect.ReasonSoon, jobs.ScheduleActive},
+	} {
+		g := &ghost{f: f, schedules: `["code"]`}
+		g.register(fmt.Sprint("w", test.workers), test.lease)
+		f.wantWhy(id, test.reason)
+		shown, err := f.client.GetSchedule(f.ctx, "code")
+		f.must(err)
+		want(f, "the schedule's state", shown.State(), test.state)
+		why, err := inspect.New(f.client).WhySchedule(f.ctx, "code")
+		f.must(err)
+		want(f, "its state in why", why.State, test.state)
+		s, err := inspect.New(f.client).Snapshot(f.ctx)
+		f.must(err)
+		want(f, "workers", len(s.Workers), test.workers)
+		want(f, "workers that are counted", s.Stats.Workers, test.workers)
+		want(f, "slots of the queue", s.Queues[0].Slots, 10*test.workers)
+		stats, err := inspect.New(f.client).ScheduleStats(f.ctx)
+		f.must(err)
+		want(f, "schedules of this state", stats.States[test.state], 1)
+	}
 }
 
 func testWhyEnded(f *fixture) {

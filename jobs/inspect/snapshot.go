@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -31,7 +33,7 @@ func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 		if s.Counts, due, err = countJobs(ctx, q, in.scope.Now()); err != nil {
 			return fmt.Errorf("count jobs: %w", err)
 		}
-		if s.Workers, err = listWorkers(ctx, q); err != nil {
+		if s.Workers, err = listWorkers(ctx, q, in.scope.Now()); err != nil {
 			return fmt.Errorf("list workers: %w", err)
 		}
 		rows, err := q.ListQueueRows(ctx)
@@ -51,8 +53,8 @@ func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 	return s, nil
 }
 
-func listWorkers(ctx context.Context, q db.Querier) ([]WorkerInfo, error) {
-	rows, err := q.ListLiveWorkers(ctx)
+func listWorkers(ctx context.Context, q db.Querier, now time.Time) ([]WorkerInfo, error) {
+	rows, err := engine.LiveWorkers(ctx, q, now)
 	if err != nil {
 		return nil, err
 	}

@@ -47,12 +47,13 @@ type WorkerInfo struct {
 	Heartbeat time.Time      `json:"heartbeat_at"`
 }
 
-// Workers returns the workers that have not ended, oldest first. A worker whose process died is returned for about a second.
+// Workers returns the workers that have not ended, oldest first. A worker whose process died is returned until another one notices, which
+// takes about a second, or its lease is over.
 func (in *Inspector) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	var workers []WorkerInfo
 	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
-		workers, err = listWorkers(ctx, q)
+		workers, err = listWorkers(ctx, q, in.scope.Now())
 		return err
 	})
 	if err != nil {

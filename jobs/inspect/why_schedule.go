@@ -35,7 +35,7 @@ func (in *Inspector) WhySchedule(ctx context.Context, name string) (ScheduleDiag
 	err := core.CheckPortable("schedule name", name)
 	if err == nil {
 		err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			info, err = schedule.Read(ctx, q, name, in.view())
+			info, err = schedule.Read(ctx, q, name, in.scope.Now(), in.view())
 			return err
 		})
 	}

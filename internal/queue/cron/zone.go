@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
-// Zone returns the time zone with an IANA name such as Europe/Berlin.
+// Zone returns the time zone with an IANA name such as Europe/Berlin. Names of the system's files that are another zone on each machine, or
+// none, are refused.
 func Zone(name string) (*time.Location, error) {
-	if name == "" || name == "Local" {
+	switch name {
+	case "", "Local", "localtime", "posixrules", "Factory":
 		return nil, fmt.Errorf("zone %q: must be an IANA name such as Europe/Berlin", name)
 	}
 	zone, err := time.LoadLocation(name)

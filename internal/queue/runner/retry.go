@@ -21,7 +21,7 @@ func DefaultRetryDelay(job jobtype.Job, _ error) time.Duration {
 // ExponentialRetry returns first, doubled after each further attempt that counted, with the spread of DefaultRetryDelay, and at most
 // most.
 func ExponentialRetry(job jobtype.Job, first, most time.Duration) time.Duration {
-	return spread(first.Seconds()*math.Pow(2, float64(max(1, job.Counted())-1)), most)
+	return spread(first.Seconds()*math.Pow(2, float64(min(max(1, job.Counted()), 64)-1)), most)
 }
 
 // spread returns a delay of so many seconds, 10 % more or less at random, and at most most.

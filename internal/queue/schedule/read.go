@@ -9,18 +9,19 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Read returns a schedule as people see it: as the view says. The error is
 // [jobtype.ErrNoSchedule] when there is none.
-func Read(ctx context.Context, q db.Querier, name string, view redact.View) (jobtype.Schedule, error) {
+func Read(ctx context.Context, q db.Querier, name string, now time.Time, view redact.View) (jobtype.Schedule, error) {
 	s, err := Get(ctx, q, name)
 	if err != nil {
 		return jobtype.Schedule{}, err
 	}
-	list, err := show(ctx, q, []db.Schedule{s}, view)
+	list, err := show(ctx, q, []db.Schedule{s}, now, view)
 	if err != nil {
 		return jobtype.Schedule{}, err
 	}
@@ -28,12 +29,12 @@ func Read(ctx context.Context, q db.Querier, name string, view redact.View) (job
 }
 
 // List is [Read] for at most n schedules by name, from after one on.
-func List(ctx context.Context, q db.Querier, after string, n int, view redact.View) ([]jobtype.Schedule, error) {
+func List(ctx context.Context, q db.Querier, after string, n int, now time.Time, view redact.View) ([]jobtype.Schedule, error) {
 	rows, err := q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: int64(n)})
 	if err != nil {
 		return nil, err
 	}
-	return show(ctx, q, rows, view)
+	return show(ctx, q, rows, now, view)
 }
 
 // States returns how many schedules have each state, and for how long the most overdue one of those that are active has been due.
@@ -42,7 +43,7 @@ func States(ctx context.Context, q db.Querier, now time.Time) (counts map[string
 	if err != nil {
 		return nil, 0, err
 	}
-	declared, err := declaredNow(ctx, q)
+	declared, err := declaredNow(ctx, q, now)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -79,8 +80,8 @@ func Ticks(ctx context.Context, q db.Querier, name string, n int) ([]jobtype.Tic
 }
 
 // show returns schedules as people see them.
-func show(ctx context.Context, q db.Querier, rows []db.Schedule, view redact.View) ([]jobtype.Schedule, error) {
-	declared, err := declaredNow(ctx, q)
+func show(ctx context.Context, q db.Querier, rows []db.Schedule, now time.Time, view redact.View) ([]jobtype.Schedule, error) {
+	declared, err := declaredNow(ctx, q, now)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +101,9 @@ func show(ctx context.Context, q db.Querier, rows []db.Schedule, view redact.Vie
 	return list, nil
 }
 
-// declaredNow returns the schedules that live workers declare.
-func declaredNow(ctx context.Context, q db.Querier) (map[string]bool, error) {
-	workers, err := q.ListLiveWorkers(ctx)
+// declaredNow returns the schedules that workers declare which live at now.
+func declaredNow(ctx context.Context, q db.Querier, now time.Time) (map[string]bool, error) {
+	workers, err := engine.LiveWorkers(ctx, q, now)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,1 @@
+UPDATE sqluice_schedules SET origin = 'code' RETURNING 1
