@@ -131,7 +131,7 @@ func pauseOf(now, at, until time.Time, by string) string {
 
 func (a *app) queuePauseCommand() *cobra.Command {
 	var f time.Duration
-	cmd := a.queueSwitch("pause", "Stop workers from claiming jobs of a queue; running jobs continue", "paused",
+	cmd := a.queueSwitch("pause", "Stop workers from claiming jobs of a queue; running jobs continue", true,
 		func(ctx context.Context, c *jobs.Client, queue, kind string) (bool, error) {
 			if kind != "" {
 				return c.PauseKind(ctx, queue, kind, jobs.PauseFor(f))
@@ -143,7 +143,7 @@ func (a *app) queuePauseCommand() *cobra.Command {
 }
 
 func (a *app) queueResumeCommand() *cobra.Command {
-	return a.queueSwitch("resume", "Let workers claim jobs of a paused queue again", "resumed",
+	return a.queueSwitch("resume", "Let workers claim jobs of a paused queue again", false,
 		func(ctx context.Context, c *jobs.Client, queue, kind string) (bool, error) {
 			if kind != "" {
 				return c.ResumeKind(ctx, queue, kind)
@@ -152,11 +152,35 @@ func (a *app) queueResumeCommand() *cobra.Command {
 		})
 }
 
+// pausing is the answer to a pause or a resume, as that of the API.
+type pausing struct {
+	Queue   string `json:"queue"`
+	Kind    string `json:"kind,omitempty"` // empty for the whole queue
+	Paused  bool   `json:"paused"`
+	Changed bool   `json:"changed"` // false if it was in this state before
+}
+
+// String returns the answer as people read it.
+func (p pausing) String() string {
+	of, became := "queue "+printable(p.Queue, oneLine), "resumed"
+	if p.Kind != "" {
+		of = "kind " + printable(p.Kind, oneLine) + " of " + of
+	}
+	switch {
+	case !p.Changed:
+		became = "no change"
+	case p.Paused:
+		became = "paused"
+	}
+	return of + ": " + became
+}
+
 // queueSwitch is the pause or the resume command. Repeating it is not an error.
 func (a *app) queueSwitch(
-	name, short, done string, set func(ctx context.Context, c *jobs.Client, queue, kind string) (changed bool, err error),
+	name, short string, paused bool, set func(ctx context.Context, c *jobs.Client, queue, kind string) (changed bool, err error),
 ) *cobra.Command {
 	var kind string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   name + " NAME",
 		Short: short,
@@ -169,18 +193,16 @@ func (a *app) queueSwitch(
 				if err != nil {
 					return nameFlags(err, map[string]string{"queue": "NAME"})
 				}
-				if !changed {
-					done = "no change"
+				answer := pausing{args[0], kind, paused, changed}
+				if asJSON {
+					return a.printJSON(answer)
 				}
-				of := "queue " + printable(args[0], oneLine)
-				if kind != "" {
-					of = "kind " + printable(kind, oneLine) + " of " + of
-				}
-				a.print("%s: %s", of, done)
+				a.print("%s", answer)
 				return nil
 			})
 		}),
 	}
 	cmd.Flags().Var(&nameValue{&kind}, "kind", "only the jobs of the kind `NAME`")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }

@@ -90,6 +90,7 @@ func ruleFlags(flags *pflag.FlagSet, rule *inspect.RetentionRule) {
 
 func (a *app) retentionSetCommand() *cobra.Command {
 	var rule inspect.RetentionRule
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "set KEEP",
 		Short: "Set how long ended jobs are kept: a duration, such as 30d, or forever",
@@ -98,36 +99,44 @@ func (a *app) retentionSetCommand() *cobra.Command {
 			if rule.Keep, err = keepOf(args[0]); err != nil {
 				return err
 			}
-			return a.changeRetention(ctx, rule, "set", "no change", (*inspect.Inspector).SetRetention)
+			return a.changeRetention(ctx, rule, asJSON, "set", "no change", (*inspect.Inspector).SetRetention)
 		}),
 	}
 	ruleFlags(cmd.Flags(), &rule)
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
 func (a *app) retentionRemoveCommand() *cobra.Command {
 	var rule inspect.RetentionRule
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "remove",
 		Short: "Remove the rule for these jobs; what a program says of its kind comes back when it starts",
 		Args:  takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.changeRetention(ctx, rule, "removed", "there is none", (*inspect.Inspector).RemoveRetention)
+			return a.changeRetention(ctx, rule, asJSON, "removed", "there is none", (*inspect.Inspector).RemoveRetention)
 		}),
 	}
 	ruleFlags(cmd.Flags(), &rule)
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
 // changeRetention sets or removes a rule. Repeating it is not an error.
 func (a *app) changeRetention(
-	ctx context.Context, rule inspect.RetentionRule, done, same string,
+	ctx context.Context, rule inspect.RetentionRule, asJSON bool, done, same string,
 	change func(*inspect.Inspector, context.Context, inspect.RetentionRule) (bool, error),
 ) error {
 	return a.withClient(ctx, func(c *jobs.Client) error {
 		changed, err := change(inspect.New(c), ctx, rule)
 		if err != nil {
 			return nameFlags(err, retentionFields)
+		}
+		if asJSON {
+			return a.printJSON(struct {
+				Changed bool `json:"changed"` // as the API answers
+			}{changed})
 		}
 		if !changed {
 			done = same

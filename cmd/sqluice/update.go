@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"time"
 
@@ -26,11 +27,13 @@ type updateFlags struct {
 
 func (a *app) updateCommand() *cobra.Command {
 	var f updateFlags
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "update ID...",
 		Short: "Change scheduled and pending jobs",
 		Long: "update changes scheduled and pending jobs. A running job cannot be changed, nor one that has ended.\n" +
-			"If it cannot change some of several jobs, it changes the others, says why not for each, and exits with 1.",
+			"If it cannot change some of several jobs, it changes the others, says why not for each, and exits with 1.\n" +
+			"With --json it prints a list of the changed jobs.",
 		Example: "  sqluice update 42 --priority 9\n  sqluice update 42 --in 10m --payload '{\"width\": 200}'",
 		GroupID: groupJobs,
 		Args:    takes(1, maxIDs, "ID"),
@@ -42,6 +45,7 @@ func (a *app) updateCommand() *cobra.Command {
 	flags.StringVar(&f.payload, "payload", "", "another payload: `JSON`, - reads it from standard input")
 	flags.Var(&nameValue{&f.queue}, "queue", "`NAME` of another queue")
 	flags.Var(&intValue{&f.maxAttempts, 1, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails")
+	jsonFlag(flags, &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
 		ids, err := parseIDs(args)
 		if err != nil {
@@ -63,13 +67,23 @@ func (a *app) updateCommand() *cobra.Command {
 			if len(opts) == 0 {
 				return usagef("give what to change, such as --priority 9")
 			}
-			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
+			changed := []jobs.Job{} // for --json
+			fault := eachJob(ctx, ids, func(ctx context.Context, id int64) error {
 				if err := c.Update(ctx, id, opts...); err != nil {
 					return nameFlags(err, fields)
 				}
-				a.print("job %d: changed", id)
-				return nil
+				if !asJSON {
+					a.print("job %d: changed", id)
+					return nil
+				}
+				job, err := c.Get(ctx, id)
+				changed = append(changed, job)
+				return err
 			})
+			if asJSON {
+				return errors.Join(fault, a.printJSON(changed))
+			}
+			return fault
 		})
 	})
 	return cmd
