@@ -188,6 +188,8 @@ func TestSchedulesNext(t *testing.T) {
 		{exitUsage, "IANA name", []string{"@daily", "--zone", "localtime"}},
 		{exitUsage, "IANA name", []string{"@daily", "--zone", "posixrules"}},
 		{exitUsage, "IANA name", []string{"@daily", "--zone", "Factory"}},
+		{exitUsage, "IANA name", []string{"@daily", "--zone", "./localtime"}},
+		{exitUsage, "IANA name", []string{"@daily", "--zone", "right/Europe/Berlin"}},
 		{exitUsage, "must be a whole number from 1", []string{"@daily", "-n", "0"}},
 		{exitUsage, "either SPEC or --every", []string{"@daily", "--every", "1m"}},
 		{exitUsage, "give a SPEC", nil},

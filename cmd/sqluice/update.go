@@ -77,10 +77,12 @@ func (a *app) updateCommand() *cobra.Command {
 					return nil
 				}
 				job, err := c.Get(ctx, id)
-				changed = append(changed, job)
+				if err == nil {
+					changed = append(changed, job)
+				}
 				return err
 			})
-			if asJSON {
+			if asJSON && !errors.As(fault, new(*usageError)) {
 				return errors.Join(fault, a.printJSON(changed))
 			}
 			return fault

@@ -19,7 +19,7 @@ func (a *app) workersCommand() *cobra.Command {
 		Use:   "workers",
 		Short: "List the live workers",
 		Long: "workers lists the workers that have not ended. One whose process died is listed until another worker notices,\n" +
-			"which takes about a second, or until its lease is over, as where no other worker runs.",
+			"which takes about a second, or for two leases where no other worker runs.",
 		GroupID: groupRun,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {

@@ -178,7 +178,7 @@ func testWhyLeaseOver(f *fixture) {
 	f.wantWhy(id, inspect.ReasonRunning, inspect.ReasonLease)
 }
 
-// A worker whose lease is over takes no job and declares no schedule, although no other worker has noticed its death.
+// A worker that has given no sign of life for two leases takes no job and declares no schedule, although no other worker has noticed its death.
 func testWhyWorkerGone(f *fixture) {
 	id := f.enqueue("k")
 	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("code", "0 0 1 1 *", "k", json.RawMessage("{}"))))

@@ -48,7 +48,7 @@ type WorkerInfo struct {
 }
 
 // Workers returns the workers that have not ended, oldest first. A worker whose process died is returned until another one notices, which
-// takes about a second, or its lease is over.
+// takes about a second, or for two leases where no other worker runs.
 func (in *Inspector) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	var workers []WorkerInfo
 	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {

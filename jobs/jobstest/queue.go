@@ -138,7 +138,7 @@ func dsn(path string) string {
 func (q *Queue) Now() time.Time { return q.clock.read() }
 
 // Advance moves the queue's clock on by d. Nothing runs because of it but in a [jobs.Runner] that the test has started, which looks for what
-// is due at once, and for schedules within a second.
+// is due at once, and for schedules within a second. (Its worker may be shown as gone until then.)
 func (q *Queue) Advance(d time.Duration) {
 	q.tb.Helper()
 	if d < 0 {

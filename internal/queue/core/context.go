@@ -18,7 +18,7 @@ func EndOf(ctx context.Context) error {
 // EndFirst returns err with the end of ctx before it, if ctx has ended and err does not say so: the caller asked for no more
 // time, whatever it was that took too long.
 func EndFirst(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) && errors.Is(err, context.Cause(ctx)) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", EndOf(ctx), err)

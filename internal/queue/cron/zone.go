@@ -2,14 +2,18 @@ package cron
 
 import (
 	"fmt"
+	"path"
+	"slices"
+	"strings"
 	"time"
 )
 
-// Zone returns the time zone with an IANA name such as Europe/Berlin. Names of the system's files that are another zone on each machine, or
-// none, are refused.
+// Zone returns the time zone with an IANA name such as Europe/Berlin. Other files of a system's zones are refused: they are another zone on
+// each machine, or none, or count leap seconds.
 func Zone(name string) (*time.Location, error) {
-	switch name {
-	case "", "Local", "localtime", "posixrules", "Factory":
+	first, _, _ := strings.Cut(name, "/")
+	others := []string{"Local", "localtime", "posixrules", "Factory", "posix", "right"}
+	if path.Clean(name) != name || slices.Contains(others, first) {
 		return nil, fmt.Errorf("zone %q: must be an IANA name such as Europe/Berlin", name)
 	}
 	zone, err := time.LoadLocation(name)

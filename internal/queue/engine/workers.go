@@ -9,9 +9,12 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// LiveWorkers returns the workers that have not ended and whose lease is not over, oldest first. The process of one whose lease is over
-// has died or stands still, although no other worker may have noticed.
+// LiveWorkers returns the workers that have not ended and have given a sign of life within two leases, oldest first. The process of another
+// one has died or stands still, although no other worker may have noticed.
 func LiveWorkers(ctx context.Context, q db.Querier, now time.Time) ([]db.Worker, error) {
 	rows, err := q.ListLiveWorkers(ctx)
-	return slices.DeleteFunc(rows, func(w db.Worker) bool { return core.Time(w.LeaseUntil).Before(now) }), err
+	return slices.DeleteFunc(rows, func(w db.Worker) bool {
+		lease := max(0, w.LeaseUntil-w.HeartbeatAt)
+		return core.Time(w.LeaseUntil + lease).Before(now)
+	}), err
 }
