@@ -111,7 +111,7 @@ func frequent(a, b inspect.FailedGroup) int {
 }
 
 func (q *queue) stats() inspect.Stats {
-	stats := inspect.Stats{Jobs: map[jobs.Status]int64{}, Workers: len(q.live())}
+	stats := inspect.Stats{Jobs: map[jobs.Status]int64{}, Workers: len(q.shown())}
 	for _, status := range jobs.Statuses() {
 		stats.Jobs[status] = int64(len(q.having(func(j *job) bool { return j.Status == status })))
 	}
@@ -140,9 +140,9 @@ func (q *queue) stats() inspect.Stats {
 // waits reports whether the job waits for a worker: it is pending, or due and not promoted yet.
 func (q *queue) waits(j *job) bool { return j.Status == jobs.StatusPending || q.isDue(j) }
 
-// isTaken reports whether a live worker takes jobs of this queue and kind.
+// isTaken reports whether a worker that is shown takes jobs of this queue and kind.
 func (q *queue) isTaken(j *job) bool {
-	return slices.ContainsFunc(q.live(), func(w *worker) bool {
+	return slices.ContainsFunc(q.shown(), func(w *worker) bool {
 		return w.Queues[j.Queue] > 0 && slices.Contains(w.Kinds, j.Kind)
 	})
 }
@@ -177,7 +177,7 @@ func (q *queue) queues() []inspect.QueueInfo {
 		}
 	}
 	q.showPauses(change)
-	for _, w := range q.live() {
+	for _, w := range q.shown() {
 		for name, slots := range w.Queues {
 			change(name, func(i *inspect.QueueInfo) { i.Slots += slots })
 		}
@@ -187,7 +187,7 @@ func (q *queue) queues() []inspect.QueueInfo {
 
 func (q *queue) workerInfos() []inspect.WorkerInfo {
 	var list []inspect.WorkerInfo
-	for _, w := range q.live() {
+	for _, w := range q.shown() {
 		info := w.WorkerInfo
 		info.Running = int64(len(q.having(func(j *job) bool { return j.Status == jobs.StatusRunning && j.WorkerID == w.id })))
 		list = append(list, info)

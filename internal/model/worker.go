@@ -38,6 +38,11 @@ func (q *queue) live() []*worker {
 	return list
 }
 
+// shown returns the live workers that have given a sign of life within two leases.
+func (q *queue) shown() []*worker {
+	return slices.DeleteFunc(q.live(), func(w *worker) bool { return w.lease.Add(max(0, w.lease.Sub(w.Heartbeat))).Before(q.now) })
+}
+
 // register adds a worker, or returns nil when a live one has the name.
 func (q *queue) register(info inspect.WorkerInfo, lease time.Duration) *worker {
 	if slices.ContainsFunc(q.live(), func(w *worker) bool { return w.Name == info.Name }) {
