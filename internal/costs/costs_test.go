@@ -60,13 +60,13 @@ func measure(t *testing.T, e engine) {
 	})
 	t.Run("memory", func(t *testing.T) {
 		if raced {
-			t.Skip("the race detector allocates memory of its own")
+			t.Skip("the race detector allocates memory too")
 		}
 		hold(t, e.name+".memory.txt", func() *figures { return memory(t, e) })
 	})
 	t.Run("bulk", func(t *testing.T) {
 		if raced {
-			t.Skip("the race detector allocates memory of its own")
+			t.Skip("the race detector allocates memory too")
 		}
 		bulkMemory(t, e)
 	})

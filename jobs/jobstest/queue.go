@@ -182,7 +182,7 @@ type clocked struct {
 func (s clocked) Now() time.Time                      { return s.clock.read() }
 func (s clocked) NowWithin(context.Context) time.Time { return s.clock.read() }
 
-// Read implements [engine.Store]. It takes a connection of its own only beside a write: most tests need none, and to open one takes a
+// Read implements [engine.Store]. It takes another connection only beside a write: most tests need none, and to open one takes a
 // seventh of what a test does.
 func (s clocked) Read(ctx context.Context, fn engine.Func) error {
 	if done, err := engine.ReadByWriter(ctx, s.Store, fn); done {

@@ -228,12 +228,9 @@ func tellUnsafeReads(log *slog.Logger, path string) {
 	}
 }
 
-// turnWALOn turns WAL on in a database whose schema was made by another tool, such as the goose command or a backup.
+// turnWALOn turns WAL on in a database whose schema was made by another tool, such as the goose command or a backup. The caller has just
+// read by the pool's connection, which knows the mode of its last transaction.
 func turnWALOn(ctx context.Context, pool *sql.DB, side sideFolder) error {
-	// A connection knows the mode of its last transaction, and another may have changed it since.
-	if err := touch(ctx, pool); err != nil {
-		return err
-	}
 	mode, err := readPragma(ctx, pool, "journal_mode")
 	if err != nil || mode == "wal" {
 		return err
@@ -246,10 +243,6 @@ func turnWALOn(ctx context.Context, pool *sql.DB, side sideFolder) error {
 	if err := useWAL(ctx, pool); err != nil {
 		return err
 	}
-	return touch(ctx, pool) // the WAL is there from the next transaction on
-}
-
-// touch is a transaction of a pool's connection that does nothing.
-func touch(ctx context.Context, pool *sql.DB) error {
+	// The WAL is there from the next transaction on.
 	return translate(pool.QueryRowContext(ctx, control("schema_version")).Scan(new(int64)))
 }
