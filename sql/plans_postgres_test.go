@@ -43,9 +43,9 @@ var hotReads = map[string]string{
 	"FailJob": "sqluice_jobs_pkey", "GetJob": "sqluice_jobs_pkey", "GetJobFence": "sqluice_jobs_pkey", "ReleaseJob": "sqluice_jobs_pkey",
 	"RequestJobCancel": "sqluice_jobs_pkey", "RetryJob": "sqluice_jobs_pkey", "SetJobProgress": "sqluice_jobs_pkey", "SnoozeJob": "sqluice_jobs_pkey",
 
-	"ClaimJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_pkey", "EnqueueClaimedJob": "sqluice_jobs_claim sqluice_jobs_due", "HasClaimableJobs": "sqluice_jobs_claim", "ListClaimableQueues": "sqluice_jobs_claim", "ListPendingQueues": "sqluice_jobs_claim", "HasUnfinishedJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_running",
+	"ClaimJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_pkey", "EnqueueClaimedJob": "sqluice_jobs_claim sqluice_jobs_due", "HasClaimableJobs": "sqluice_jobs_claim", "ListClaimableQueues": "sqluice_jobs_claim", "ListPendingQueues": "sqluice_jobs_claim", "HasUnfinishedJobs": "sqluice_jobs_claim sqluice_jobs_running sqluice_jobs_scheduled",
 	"PromoteDueJobs": "sqluice_jobs_due sqluice_jobs_pkey", "GetNextRunAfter": "sqluice_jobs_due", "DeleteFailedJobs": "sqluice_jobs_failed sqluice_jobs_pkey",
-	"DeleteExpiredJobs": "sqluice_jobs_pkey", "GetPruneStep": "sqluice_jobs_pkey", "ListFailedJobs": "sqluice_jobs_failed", "ListEndedJobIDs": "sqluice_jobs_ended", "GetJobIDByRequestID": "sqluice_jobs_request", "ListLiveJobsByUniqueKey": "sqluice_jobs_successor sqluice_jobs_unique",
+	"DeleteExpiredJobs": "sqluice_jobs_pkey", "GetPruneStep": "sqluice_jobs_pkey", "ListFailedJobs": "sqluice_jobs_failed sqluice_jobs_failed_kind sqluice_jobs_pkey", "ListEndedJobIDs": "sqluice_jobs_ended", "GetJobIDByRequestID": "sqluice_jobs_request", "ListLiveJobsByUniqueKey": "sqluice_jobs_successor sqluice_jobs_unique",
 	"RequeueJob": "sqluice_jobs_pkey sqluice_jobs_successor sqluice_jobs_unique", "ListHeldJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running",
 	"RecordStuckJobs": "sqluice_jobs_pkey sqluice_jobs_running",
 
@@ -64,7 +64,7 @@ func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
 				mustExec(t, pool, statement)
 			}
 			// As in the engine's transactions, for statements that the server plans once for all parameters.
-			for _, setting := range []string{"enable_seqscan = off", "jit = off", "plan_cache_mode = force_generic_plan"} {
+			for _, setting := range []string{"enable_seqscan = off", "enable_bitmapscan = off", "jit = off", "plan_cache_mode = force_generic_plan"} {
 				mustExec(t, pool, `SET `+setting)
 			}
 			found := 0
@@ -151,7 +151,7 @@ func TestPostgresPlansAreGolden(t *testing.T) {
 		`SET default_statistics_target = 200`, // every row is in the sample: the plans do not depend on chance
 		`VACUUM (ANALYZE)`,
 		// As in the engine's transactions, for statements that the server plans once for all parameters.
-		`SET enable_seqscan = off`, `SET jit = off`, `SET plan_cache_mode = force_generic_plan`,
+		`SET enable_seqscan = off`, `SET enable_bitmapscan = off`, `SET jit = off`, `SET plan_cache_mode = force_generic_plan`,
 		// How many pages VACUUM finds visible to all depends on what else the server runs.
 		`SET enable_indexonlyscan = off`,
 		// The defaults, whatever this server was set up with.

@@ -77,11 +77,12 @@ CROSS JOIN LATERAL (
        AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
-     WHERE d.status = 'scheduled' AND d.run_after <= CAST($3 AS BIGINT) /* by sqluice_jobs_due: few are due and not promoted */
-       AND COALESCE(d.queue, '') = l.value AND COALESCE(d.kind, '') = k.value
+     WHERE d.status = 'scheduled' /* in a form that only sqluice_jobs_scheduled serves: queue and kind equal, and due */
+       AND (d.queue, d.kind, d.run_after) >= (l.value, k.value, 0) AND (d.queue, d.kind, d.run_after) <= (l.value, k.value, CAST($3 AS BIGINT))
        AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
        AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value) LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value)
+     ORDER BY d.queue, d.kind, d.run_after LIMIT 1)
     LIMIT 1
 ) AS c
 `

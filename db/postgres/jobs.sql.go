@@ -51,7 +51,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($6 AS TEXT) AND q.paused_at IS NOT NULL)
       AND (CAST($8 AS BIGINT) = 0 OR CAST($8 AS BIGINT)
-           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
+           <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($7 AS BIGINT)
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -244,7 +244,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = CAST($2 AS TEXT))
-  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+  AND COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807)
       > CAST($4 AS BIGINT)
   AND NOT EXISTS (
     SELECT 1 FROM (
