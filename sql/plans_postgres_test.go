@@ -3,6 +3,7 @@ package sql_test
 import (
 	"database/sql"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -128,16 +129,19 @@ func postgresPlan(t *testing.T, pool *sql.DB, s gates.Statement) []string {
 	return plan
 }
 
-// goldenPostgres is the major version whose plans are held: others plan some queries otherwise, and write plans otherwise.
-const goldenPostgres = 15
+// goldenPostgres are the major versions whose plans are held, and the files that hold them: each version plans some queries otherwise,
+// and writes plans otherwise.
+var goldenPostgres = map[int64]string{15: "plans.postgres.txt", 17: "plans.postgres17.txt", 18: "plans.postgres18.txt"}
 
 // The golden plans are those for any parameters, of the tables with a history and a backlog. What the server knows of them
 // is the same each time: an ANALYZE of so few rows reads them all.
 func TestPostgresPlansAreGolden(t *testing.T) {
 	pool, _ := postgresEngine(t).at(t, 0)
 	pool.SetMaxOpenConns(1) // the settings belong to a connection
-	if version := scan[int64](t, pool, `SELECT CAST(current_setting('server_version_num') AS BIGINT) / 10000`); version != goldenPostgres {
-		t.Skipf("NOT TESTED on PostgreSQL %d: the golden plans are those of %d", version, goldenPostgres)
+	version := scan[int64](t, pool, `SELECT CAST(current_setting('server_version_num') AS BIGINT) / 10000`)
+	file := goldenPostgres[version]
+	if file == "" {
+		t.Skipf("NOT TESTED on PostgreSQL %d: the golden plans are those of %v", version, slices.Sorted(maps.Keys(goldenPostgres)))
 	}
 	for _, table := range []string{"sqluice_jobs", "sqluice_job_errors", "sqluice_workers", "sqluice_queues", "sqluice_moves"} {
 		mustExec(t, pool, `ALTER TABLE `+table+` SET (autovacuum_enabled = off)`) // it would come at some time
@@ -161,12 +165,12 @@ func TestPostgresPlansAreGolden(t *testing.T) {
 		mustExec(t, pool, statement)
 	}
 	var golden strings.Builder
-	fmt.Fprintf(&golden, "Written by `go test ./sql -update`: how PostgreSQL %d runs each query. DO NOT EDIT.\n", goldenPostgres)
+	fmt.Fprintf(&golden, "Written by `go test ./sql -update`: how PostgreSQL %d runs each query. DO NOT EDIT.\n", version)
 	for _, s := range statements(t, "postgres") {
 		fmt.Fprintf(&golden, "\n%s\n", s.Name)
 		for _, step := range postgresPlan(t, pool, s) {
 			fmt.Fprintf(&golden, "    %s\n", step)
 		}
 	}
-	compareGolden(t, "schema/plans.postgres.txt", golden.String())
+	compareGolden(t, "schema/"+file, golden.String())
 }
