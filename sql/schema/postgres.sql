@@ -323,6 +323,79 @@ $function$
 
 
 VIEWS
+sqluice_backlog AS WITH clock(now) AS (
+         SELECT ((EXTRACT(epoch FROM statement_timestamp()) * (1000000)::numeric))::bigint AS int8
+        )
+ SELECT b.queue,
+    b.kind,
+    (sum(b.waiting))::bigint AS waiting,
+    (sum(b.scheduled))::bigint AS scheduled,
+    min(b.oldest_at) AS oldest_at,
+    to_char((to_timestamp(((min(b.oldest_at) / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'::text) AS oldest_at_text,
+    ((min(c.now) - min(b.oldest_at)) / 1000000) AS oldest_seconds,
+    min(b.next_at) AS next_at,
+    to_char((to_timestamp(((min(b.next_at) / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'::text) AS next_at_text
+   FROM (( SELECT p.queue,
+            p.kind,
+            count(*) AS waiting,
+            0 AS scheduled,
+            min(NULLIF((p.run_after)::bigint, 0)) AS oldest_at,
+            NULL::bigint AS next_at
+           FROM sqluice_jobs p
+          WHERE ((p.status)::text = 'pending'::text)
+          GROUP BY p.queue, p.kind
+        UNION ALL
+         SELECT s.queue,
+            s.kind,
+            count(
+                CASE
+                    WHEN ((s.run_after)::bigint <= d.now) THEN 1
+                    ELSE NULL::integer
+                END) AS count,
+            count(
+                CASE
+                    WHEN ((s.run_after)::bigint > d.now) THEN 1
+                    ELSE NULL::integer
+                END) AS count,
+            min(
+                CASE
+                    WHEN ((s.run_after)::bigint <= d.now) THEN NULLIF((s.run_after)::bigint, 0)
+                    ELSE NULL::bigint
+                END) AS min,
+            min(
+                CASE
+                    WHEN ((s.run_after)::bigint > d.now) THEN (s.run_after)::bigint
+                    ELSE NULL::bigint
+                END) AS min
+           FROM (sqluice_jobs s
+             CROSS JOIN clock d)
+          WHERE ((s.status)::text = 'scheduled'::text)
+          GROUP BY s.queue, s.kind) b
+     CROSS JOIN clock c)
+  GROUP BY b.queue, b.kind;
+sqluice_failures AS SELECT j.id,
+    j.queue,
+    j.kind,
+    j.user_id,
+    j.attempt,
+    j.max_attempts,
+    j.crashes,
+    ( SELECT e.cause
+           FROM sqluice_job_errors e
+          WHERE (((e.job_id)::bigint = j.id) AND (e.cause <> ALL (ARRAY['snoozed'::text, 'released'::text, 'cancelled'::text])))
+          ORDER BY e.attempt DESC, e.id DESC
+         LIMIT 1) AS cause,
+    substr((j.last_error)::text, 1, 200) AS error,
+    j.worker_id,
+    w.name AS worker,
+    w.host,
+    j.created_at,
+    to_char((to_timestamp((((j.created_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'::text) AS created_at_text,
+    j.finished_at,
+    to_char((to_timestamp((((j.finished_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'::text) AS finished_at_text
+   FROM (sqluice_jobs j
+     LEFT JOIN sqluice_workers w ON ((w.id = (j.worker_id)::bigint)))
+  WHERE ((j.status)::text = 'failed'::text);
 sqluice_jobs_readable AS SELECT id,
     queue,
     kind,
@@ -353,3 +426,25 @@ sqluice_jobs_readable AS SELECT id,
     (to_char((to_timestamp((((cancel_requested_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((cancel_requested_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS cancel_requested_at,
     (to_char((to_timestamp(((successor_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((successor_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS successor_at
    FROM sqluice_jobs;
+sqluice_running AS SELECT j.id,
+    j.queue,
+    j.kind,
+    j.user_id,
+    j.attempt,
+    j.max_attempts,
+    j.crashes,
+    j.worker_id,
+    w.name AS worker,
+    w.host,
+    w.pid,
+    j.started_at,
+    to_char((to_timestamp((((j.started_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'::text) AS started_at_text,
+    ((((EXTRACT(epoch FROM statement_timestamp()) * (1000000)::numeric))::bigint - (j.started_at)::bigint) / 1000000) AS running_seconds,
+    j.lease_until,
+    to_char((to_timestamp((((j.lease_until)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'::text) AS lease_until_text,
+    j.cancel_requested_at,
+    to_char((to_timestamp((((j.cancel_requested_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'::text) AS cancel_requested_at_text,
+    j.progress
+   FROM (sqluice_jobs j
+     LEFT JOIN sqluice_workers w ON ((w.id = (j.worker_id)::bigint)))
+  WHERE (((j.status)::text = 'running'::text) AND (j.finished_at IS NULL));
