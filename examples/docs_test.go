@@ -3,6 +3,7 @@ package examples_test
 
 import (
 	"database/sql"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
@@ -118,4 +120,23 @@ func run(t *testing.T, pool *sql.DB, statement string, args []any) [][]any {
 		t.Fatalf("%v in\n%s", err, statement)
 	}
 	return list
+}
+
+// The picture in docs/sql.md shows each table of the queue with its primary key.
+func TestThePictureShowsAllTables(t *testing.T) {
+	pool := testdb.PlainSQLite(t, testdb.SQLite(t).Path())
+	want := map[string]string{}
+	for _, row := range run(t, pool, `
+		SELECT m.name, (SELECT group_concat(c.name, ', ') FROM (
+		    SELECT p.name FROM pragma_table_info(m.name) AS p WHERE p.pk > 0 ORDER BY p.pk) AS c)
+		FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name GLOB 'sqluice_*' AND m.name <> ?`, []any{testdb.VersionTable}) {
+		want[row[0].(string)] = row[1].(string)
+	}
+	have := map[string]string{}
+	for _, match := range regexp.MustCompile(`(sqluice_\w+) \[([^\]]+)\]`).FindAllStringSubmatch(blocks(t, "docs/sql.md", "text")[0], -1) {
+		have[match[1]] = match[2]
+	}
+	if !maps.Equal(have, want) {
+		t.Errorf("the picture has the tables\n%v, not\n%v", have, want)
+	}
 }

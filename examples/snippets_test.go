@@ -145,6 +145,7 @@ var sqlTests = map[string]string{
 	"docs/sql.md": "TestContractRuns", "docs/unique.md": "TestContractRuns",
 	"docs/schedules.md": "TestSQLSnippets", "docs/languages.md": "TestSQLSnippets",
 	"docs/postgres.md": "TestSQLOfPostgres",
+	"docs/queries.md":  "TestQueriesForOperators",
 	"docs/security.md": "TestWhatIsForgottenIsInNoFile of jobs/postgres",
 }
 
