@@ -3,10 +3,8 @@ package sql_test
 import (
 	"database/sql"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/pressly/goose/v3"
@@ -141,16 +139,6 @@ func compareGolden(t *testing.T, file, have string) {
 		t.Fatalf("%v: make it with go test ./sql -update", err)
 	}
 	if have != string(want) {
-		t.Errorf("not as sql/%s has it, see the difference after go test ./sql -update: %s", file, firstDifference(string(want), have))
+		t.Errorf("not as sql/%s has it; go test ./sql -update writes it anew:%s", file, difference(string(want), have))
 	}
-}
-
-func firstDifference(want, have string) string {
-	wants, haves := strings.Split(want, "\n"), strings.Split(have, "\n")
-	for i := range min(len(wants), len(haves)) {
-		if wants[i] != haves[i] {
-			return fmt.Sprintf("line %d is\n%s\nin the file\n%s", i+1, haves[i], wants[i])
-		}
-	}
-	return fmt.Sprintf("%d lines, %d in the file", len(haves), len(wants))
 }
