@@ -6,7 +6,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 
 SQLC        := go run -tags tools github.com/sqlc-dev/sqlc/cmd/sqlc
-RECIPE      := examples/recipes/sqlc/sqlc.yaml
+RECIPES     := examples/recipes/sqlc/sqlc.yaml examples/recipes/reports/sqlc.yaml
 STATICCHECK := go tool -modfile=$(CURDIR)/internal/checks/go.mod staticcheck
 
 # The modules in this one: what a program that imports the queue does not need stands in their go.mod files.
@@ -91,7 +91,7 @@ ascii: ## Fail when SQL is not plain ASCII, which sqlc would corrupt without an 
 generated: ## Fail when generated code is not what the SQL gives, or sqlc vet finds a fault
 	$(SQLC) vet
 	$(SQLC) diff
-	$(SQLC) diff -f $(RECIPE)
+	for recipe in $(RECIPES); do $(SQLC) diff -f $$recipe || exit 1; done
 	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres" "$$dir/jobs/sqlite" "$$dir/internal/costs"; \
 	cp -R db/sqlite db/sqliteonly db/postgres "$$dir/db/"; go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
 	for file in db/types.go db/convert.go jobs/sqlite/convert.go db/timed.go jobs/postgres/queries.go internal/costs/counted_test.go; do \
@@ -142,7 +142,7 @@ site/node_modules/.package-lock.json: site/package-lock.json
 generate: ## Generate db/ from sql/
 	@echo "The first run compiles sqlc, which takes minutes."
 	$(SQLC) generate
-	$(SQLC) generate -f $(RECIPE)
+	for recipe in $(RECIPES); do $(SQLC) generate -f $$recipe || exit 1; done
 	go run ./internal/gentypes
 
 .PHONY: goose-check

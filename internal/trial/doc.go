@@ -3,4 +3,7 @@
 // files that were edited by hand.
 //
 // A folder of testdata holds one change. edits.txt has the lines to replace; a file named sqlite.sql or postgres.sql is a migration.
+//
+// The worked examples of docs/changing-sql.md are read from the page: its commands, edits, migrations and outputs, in their order. So an
+// example that no longer fits the tree is corrected in the page alone. check_test.go.txt holds what must be true afterwards.
 package trial
