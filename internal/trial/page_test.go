@@ -89,7 +89,7 @@ func TestEditsOfThePageFit(t *testing.T) {
 	for _, e := range examples(t) {
 		t.Run(e.title, func(t *testing.T) {
 			tree := tree{t, t.TempDir()}
-			for _, folder := range []string{"sql/queries", "sql/migrations", "jobs", "internal/queue"} {
+			for _, folder := range []string{"sql/queries", "sql/migrations", "jobs", "internal/queue", "internal/conformance"} {
 				if err := os.CopyFS(filepath.Join(tree.root, folder), os.DirFS(filepath.Join("../..", folder))); err != nil {
 					t.Fatal(err)
 				}
