@@ -90,6 +90,8 @@ type (
 	ListErrorTextsParams          = sqlite.ListErrorTextsParams
 	ListErrorTextsRow             = sqlite.ListErrorTextsRow
 	ListExpiredJobIDsParams       = sqlite.ListExpiredJobIDsParams
+	ListFailedJobsOfKindParams    = sqlite.ListFailedJobsOfKindParams
+	ListFailedJobsOfKindRow       = sqlite.ListFailedJobsOfKindRow
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow
 	ListFreeSuccessorsParams      = sqlite.ListFreeSuccessorsParams
@@ -102,7 +104,9 @@ type (
 	ListJobErrorsRow              = sqlite.ListJobErrorsRow
 	ListJobHistoryParams          = sqlite.ListJobHistoryParams
 	ListJobHistoryRow             = sqlite.ListJobHistoryRow
+	ListJobIDsByNameParams        = sqlite.ListJobIDsByNameParams
 	ListJobIDsByStatusParams      = sqlite.ListJobIDsByStatusParams
+	ListJobIDsOfUserParams        = sqlite.ListJobIDsOfUserParams
 	ListJobIDsParams              = sqlite.ListJobIDsParams
 	ListJobsFromParams            = sqlite.ListJobsFromParams
 	ListJobsOfUserParams          = sqlite.ListJobsOfUserParams

@@ -63,8 +63,8 @@ var hot = map[string]string{
 	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteExpiredJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "", "ReleaseSuccessors": "", "ReplaceWaitingJob": "",
 	"EnqueueJobs": "", "EnqueueKeylessJob": "", "ExtendLeases": "", "FailJob": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
 	"ListLiveJobsByUniqueKey": "", "HasClaimableJobs": "", "ListClaimableQueues": "", "HeartbeatWorker": "", "ListClaimableJobs": "",
-	"ListEndedJobIDs": "",
-	"ListFailedJobs":  "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobs": "", "StartJobRange": "", "CompleteJobRange": "",
+	"ListEndedJobIDs": "", "ListFailedJobsOfKind": "", "ListJobIDsByName": "", "ListJobIDsOfUser": "",
+	"ListFailedJobs": "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobs": "", "StartJobRange": "", "CompleteJobRange": "",
 	"RequestJobCancel": "", "RequeueJob": "", "RetryJob": "", "SetJobProgress": "", "SnoozeJob": "",
 
 	// It reads a step of the table from an id on.

@@ -62,16 +62,14 @@ FROM sqluice_jobs AS j
 WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT)
   AND j.finished_at <= CAST($2 AS BIGINT)
   AND (j.finished_at < CAST($2 AS BIGINT) OR j.id < CAST($3 AS BIGINT))
-  AND (CAST($4 AS TEXT) IS NULL OR j.kind = CAST($4 AS TEXT))
-ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($5 AS BIGINT)
+ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($4 AS BIGINT)
 `
 
 type ListFailedJobsParams struct {
-	Since      int64   `json:"since"`
-	BeforeTime int64   `json:"before_time"`
-	BeforeID   int64   `json:"before_id"`
-	Kind       *string `json:"kind"`
-	N          int64   `json:"n"`
+	Since      int64 `json:"since"`
+	BeforeTime int64 `json:"before_time"`
+	BeforeID   int64 `json:"before_id"`
+	N          int64 `json:"n"`
 }
 
 type ListFailedJobsRow struct {
@@ -90,7 +88,6 @@ func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) 
 		arg.Since,
 		arg.BeforeTime,
 		arg.BeforeID,
-		arg.Kind,
 		arg.N,
 	)
 	if err != nil {

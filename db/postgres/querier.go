@@ -248,6 +248,8 @@ type Querier interface {
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
 	// bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
+	// ListFailedJobsOfKind is ListFailedJobs for the jobs of one kind.
+	ListFailedJobsOfKind(ctx context.Context, arg ListFailedJobsOfKindParams) ([]ListFailedJobsOfKindRow, error)
 	// ListFreeSuccessors lists up to n successors whose unique keys no other live job holds, in the order of kinds and keys, after one.
 	ListFreeSuccessors(ctx context.Context, arg ListFreeSuccessorsParams) ([]ListFreeSuccessorsRow, error)
 	// ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.
@@ -265,9 +267,15 @@ type Querier interface {
 	ListJobHistory(ctx context.Context, arg ListJobHistoryParams) ([]ListJobHistoryRow, error)
 	// ListJobIDs lists the ids of jobs, the highest first, below an id: a step of a search.
 	ListJobIDs(ctx context.Context, arg ListJobIDsParams) ([]int64, error)
+	// ListJobIDsByName lists ids of jobs that have a status, in no order: all when they are fewer than n. Of the pending and the
+	// scheduled jobs it lists those of one queue and, unless kind is empty, of one kind; of the failed jobs those of one kind.
+	// Each is read from an index of its own, in its order: without an order the server may take an index of all queues.
+	ListJobIDsByName(ctx context.Context, arg ListJobIDsByNameParams) ([]int64, error)
 	// ListJobIDsByStatus lists ids of jobs that have a status and are alive, in no order: all when they are fewer than n. Each
 	// status is read from an index of its own.
 	ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatusParams) ([]int64, error)
+	// ListJobIDsOfUser lists the ids of a user's jobs, the highest first, below an id: a step of a search.
+	ListJobIDsOfUser(ctx context.Context, arg ListJobIDsOfUserParams) ([]int64, error)
 	// ListJobs lists the jobs of a JSON list of ids, the highest id first.
 	ListJobs(ctx context.Context, ids string) ([]Job, error)
 	// ListJobsFrom lists jobs in the order of their ids, from after one on.

@@ -522,6 +522,11 @@ func (q counted) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams
 	return q.own.ListFailedJobs(ctx, arg)
 }
 
+func (q counted) ListFailedJobsOfKind(ctx context.Context, arg db.ListFailedJobsOfKindParams) ([]db.ListFailedJobsOfKindRow, error) {
+	q.note("ListFailedJobsOfKind")
+	return q.own.ListFailedJobsOfKind(ctx, arg)
+}
+
 func (q counted) ListFreeSuccessors(ctx context.Context, arg db.ListFreeSuccessorsParams) ([]db.ListFreeSuccessorsRow, error) {
 	q.note("ListFreeSuccessors")
 	return q.own.ListFreeSuccessors(ctx, arg)
@@ -557,9 +562,19 @@ func (q counted) ListJobIDs(ctx context.Context, arg db.ListJobIDsParams) ([]int
 	return q.own.ListJobIDs(ctx, arg)
 }
 
+func (q counted) ListJobIDsByName(ctx context.Context, arg db.ListJobIDsByNameParams) ([]int64, error) {
+	q.note("ListJobIDsByName")
+	return q.own.ListJobIDsByName(ctx, arg)
+}
+
 func (q counted) ListJobIDsByStatus(ctx context.Context, arg db.ListJobIDsByStatusParams) ([]int64, error) {
 	q.note("ListJobIDsByStatus")
 	return q.own.ListJobIDsByStatus(ctx, arg)
+}
+
+func (q counted) ListJobIDsOfUser(ctx context.Context, arg db.ListJobIDsOfUserParams) ([]int64, error) {
+	q.note("ListJobIDsOfUser")
+	return q.own.ListJobIDsOfUser(ctx, arg)
 }
 
 func (q counted) ListJobs(ctx context.Context, arg string) ([]db.Job, error) {

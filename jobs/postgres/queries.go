@@ -579,6 +579,18 @@ func (q queries) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams
 	return list, nil
 }
 
+func (q queries) ListFailedJobsOfKind(ctx context.Context, arg db.ListFailedJobsOfKindParams) ([]db.ListFailedJobsOfKindRow, error) {
+	rows, err := q.own.ListFailedJobsOfKind(ctx, dbpostgres.ListFailedJobsOfKindParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListFailedJobsOfKindRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListFailedJobsOfKindRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListFreeSuccessors(ctx context.Context, arg db.ListFreeSuccessorsParams) ([]db.ListFreeSuccessorsRow, error) {
 	rows, err := q.own.ListFreeSuccessors(ctx, dbpostgres.ListFreeSuccessorsParams(arg))
 	if err != nil {
@@ -655,8 +667,16 @@ func (q queries) ListJobIDs(ctx context.Context, arg db.ListJobIDsParams) ([]int
 	return q.own.ListJobIDs(ctx, dbpostgres.ListJobIDsParams(arg))
 }
 
+func (q queries) ListJobIDsByName(ctx context.Context, arg db.ListJobIDsByNameParams) ([]int64, error) {
+	return q.own.ListJobIDsByName(ctx, dbpostgres.ListJobIDsByNameParams(arg))
+}
+
 func (q queries) ListJobIDsByStatus(ctx context.Context, arg db.ListJobIDsByStatusParams) ([]int64, error) {
 	return q.own.ListJobIDsByStatus(ctx, dbpostgres.ListJobIDsByStatusParams(arg))
+}
+
+func (q queries) ListJobIDsOfUser(ctx context.Context, arg db.ListJobIDsOfUserParams) ([]int64, error) {
+	return q.own.ListJobIDsOfUser(ctx, dbpostgres.ListJobIDsOfUserParams(arg))
 }
 
 func (q queries) ListJobs(ctx context.Context, arg string) ([]db.Job, error) {

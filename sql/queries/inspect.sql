@@ -15,7 +15,6 @@ FROM sqluice_jobs AS j
 WHERE j.status = 'failed' AND j.finished_at >= CAST(@since AS BIGINT)
   AND j.finished_at <= CAST(@before_time AS BIGINT)
   AND (j.finished_at < CAST(@before_time AS BIGINT) OR j.id < CAST(@before_id AS BIGINT))
-  AND (CAST(sqlc.narg('kind') AS TEXT) IS NULL OR j.kind = CAST(sqlc.narg('kind') AS TEXT))
 ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ReportFailedJobs :many
