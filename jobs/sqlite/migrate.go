@@ -125,7 +125,7 @@ func (s *schema) migrateAlone(ctx context.Context, to direction, run func(*goose
 }
 
 // migrateLocked runs goose. The caller holds the lock of migrations.
-func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) (err error) {
+func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) error {
 	if err := s.files.intact(); err != nil {
 		return err
 	}
@@ -141,10 +141,16 @@ func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goos
 			return err
 		}
 	}
+	if have > 0 && (to == downward || have < want) { // a migration may count jobs anew, as a recount does
+		return s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, have, to, run) })
+	}
+	return s.migrateFrom(ctx, have, to, run)
+}
+
+// migrateFrom runs goose from a version of the schema on.
+func (s *schema) migrateFrom(ctx context.Context, have int64, to direction, run func(*goose.Provider) error) (err error) {
 	// Not the writer's connection, which others may take as soon as the schema is right again.
-	o := s.options
-	o.remaking = to == upward || have > 1 // the first migration, when it is undone, makes no table in place of the one that it drops
-	pool, err := openPool(s.files.main.path, o, false)
+	pool, err := openPool(s.files.main.path, s.migrating(to, have), false)
 	if err != nil {
 		return err
 	}
@@ -161,7 +167,20 @@ func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goos
 	if err != nil {
 		return err
 	}
-	return translate(run(provider))
+	if err := translate(run(provider)); errors.Is(err, jobs.ErrFull) {
+		return fmt.Errorf("%w: the folder of the database needs room for the WAL, and the folder that SQLITE_TMPDIR names, or else TMPDIR or /var/tmp, for temporary files", err)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// migrating returns the options of the connection that migrates from a version of the schema.
+func (s *schema) migrating(to direction, have int64) options {
+	o := s.options
+	o.tempFiles = true                    // a migration that makes a large table anew would take twice its size in memory
+	o.remaking = to == upward || have > 1 // the first migration, when it is undone, makes no table in place of the one that it drops
+	return o
 }
 
 // checkNames refuses a database in which names of the queue are taken. The first migration refuses it as well, but goose
