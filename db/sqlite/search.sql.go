@@ -223,7 +223,7 @@ func (q *Queries) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatus
 }
 
 const listJobs = `-- name: ListJobs :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
 `
 
 // ListJobs lists the jobs of a JSON list of ids, the highest id first.
@@ -238,25 +238,22 @@ func (q *Queries) ListJobs(ctx context.Context, ids string) ([]Job, error) {
 		var i Job
 		if err := rows.Scan(
 			&i.ID,
+			&i.Queue,
 			&i.Kind,
 			&i.Payload,
-			&i.Status,
-			&i.Attempt,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.StartedAt,
-			&i.FinishedAt,
-			&i.Priority,
-			&i.RunAfter,
-			&i.WorkerID,
-			&i.LeaseUntil,
-			&i.Crashes,
-			&i.Uncounted,
-			&i.CancelRequestedAt,
-			&i.Queue,
 			&i.MaxAttempts,
 			&i.Timeout,
-			&i.LastError,
+			&i.Status,
+			&i.Priority,
+			&i.RunAfter,
+			&i.StartBy,
+			&i.SuccessorAt,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.Crashes,
+			&i.WorkerID,
+			&i.LeaseUntil,
+			&i.CancelRequestedAt,
 			&i.UniqueKey,
 			&i.RequestID,
 			&i.UserID,
@@ -264,8 +261,11 @@ func (q *Queries) ListJobs(ctx context.Context, ids string) ([]Job, error) {
 			&i.Metadata,
 			&i.Progress,
 			&i.Result,
-			&i.SuccessorAt,
-			&i.StartBy,
+			&i.LastError,
+			&i.CreatedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.UpdatedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -49,25 +49,22 @@ TABLE sqluice_job_history
 
 TABLE sqluice_jobs
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    queue sqluice_name NOT NULL DEFAULT 'default'::text
     kind sqluice_name NOT NULL
     payload sqluice_json NOT NULL DEFAULT '{}'::text
-    status sqluice_status NOT NULL DEFAULT 'scheduled'::text
-    attempt sqluice_count NOT NULL DEFAULT 0
-    created_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
-    updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
-    started_at sqluice_time
-    finished_at sqluice_time
-    priority sqluice_priority NOT NULL DEFAULT 0
-    run_after sqluice_run_after NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
-    worker_id sqluice_id
-    lease_until sqluice_time
-    crashes sqluice_count NOT NULL DEFAULT 0
-    uncounted sqluice_count NOT NULL DEFAULT 0
-    cancel_requested_at sqluice_time
-    queue sqluice_name NOT NULL DEFAULT 'default'::text
     max_attempts sqluice_attempts NOT NULL DEFAULT 25
     timeout sqluice_timeout NOT NULL DEFAULT 0
-    last_error sqluice_text
+    status sqluice_status NOT NULL DEFAULT 'scheduled'::text
+    priority sqluice_priority NOT NULL DEFAULT 0
+    run_after sqluice_run_after NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+    start_by bigint
+    successor_at bigint
+    attempt sqluice_count NOT NULL DEFAULT 0
+    uncounted sqluice_count NOT NULL DEFAULT 0
+    crashes sqluice_count NOT NULL DEFAULT 0
+    worker_id sqluice_id
+    lease_until sqluice_time
+    cancel_requested_at sqluice_time
     unique_key sqluice_key
     request_id sqluice_key
     user_id sqluice_key
@@ -75,8 +72,11 @@ TABLE sqluice_jobs
     metadata sqluice_json
     progress sqluice_json
     result sqluice_json
-    successor_at bigint
-    start_by bigint
+    last_error sqluice_text
+    created_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+    started_at sqluice_time
+    finished_at sqluice_time
+    updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
 
 TABLE sqluice_kind_pauses
     queue sqluice_name NOT NULL DEFAULT 'default'::text

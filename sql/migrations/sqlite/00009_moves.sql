@@ -1,27 +1,13 @@
 -- +goose Up
--- The names that this migration makes must be free.
-CREATE TEMP TABLE sqluice_taken (names TEXT);
--- +goose StatementBegin
-CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
-BEGIN
-    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
-END;
--- +goose StatementEnd
-INSERT INTO sqluice_taken (names)
-SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
-    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
-        'sqluice_moves'
-    ) ORDER BY s.name
-) AS n) AS t WHERE t.names IS NOT NULL;
-DROP TABLE sqluice_taken;
-
 -- A row closes the queue: no job is added and no worker starts. 'out' says that the queue was moved to another
 -- database, 'in' that one is being moved here and is not complete. token is the same on both sides of a move.
 CREATE TABLE sqluice_moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
     token      TEXT    NOT NULL CHECK (instr(token, char(0)) = 0 AND length(CAST(token AS BLOB)) <= 1048576),
     peer       TEXT    NOT NULL CHECK (instr(peer, char(0)) = 0 AND length(CAST(peer AS BLOB)) <= 1048576),
-    started_at INTEGER NOT NULL CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0)
+    started_at INTEGER NOT NULL
+               CONSTRAINT started_at_is_in_unix_microseconds
+               CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0)
 ) STRICT;
 
 -- +goose Down

@@ -1,20 +1,4 @@
 -- +goose Up
--- The names that this migration makes must be free.
-CREATE TEMP TABLE sqluice_taken (names TEXT);
--- +goose StatementBegin
-CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
-BEGIN
-    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
-END;
--- +goose StatementEnd
-INSERT INTO sqluice_taken (names)
-SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
-    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
-        'sqluice_job_counts', 'sqluice_job_changes', 'sqluice_job_history', 'sqluice_jobs_delete_counts'
-    ) ORDER BY s.name
-) AS n) AS t WHERE t.names IS NOT NULL;
-DROP TABLE sqluice_taken;
-
 -- How many jobs of each queue and kind ended how, without reading them. A write adds what it changes of that as a row to
 -- sqluice_job_changes in the same transaction. Every few seconds a worker adds those rows to the sums.
 CREATE TABLE sqluice_job_counts (
@@ -51,7 +35,8 @@ CREATE TABLE sqluice_job_changes (
 -- queue and kind, and added up over all kinds of a queue, all queues of a kind, and both, under empty names.
 CREATE TABLE sqluice_job_history (
     step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 1000000000000),
-    start_at INTEGER NOT NULL CONSTRAINT start_at_is_in_unix_microseconds CHECK (start_at BETWEEN 100000000000000 AND 253402300799999999 OR start_at = 0),
+    start_at INTEGER NOT NULL
+             CONSTRAINT start_at_is_in_unix_microseconds CHECK (start_at BETWEEN 100000000000000 AND 253402300799999999 OR start_at = 0),
     queue    TEXT    NOT NULL
              CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0
                     AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),

@@ -1,25 +1,4 @@
 -- +goose Up
--- The names that this migration makes must be free.
--- +goose StatementBegin
-DO $$
-DECLARE
-    taken TEXT;
-BEGIN
-    SELECT string_agg(n.name, ', ' ORDER BY n.name) INTO taken FROM unnest(ARRAY[
-        'sqluice_job_counts', 'sqluice_job_counts_pkey', 'sqluice_job_changes', 'sqluice_job_changes_pkey',
-        'sqluice_job_changes_id_seq', 'sqluice_job_history', 'sqluice_job_history_pkey', 'sqluice_jobs_delete_counts',
-        'sqluice_sum', 'sqluice_total', 'sqluice_scope', 'sqluice_bucket'
-    ]) AS n (name)
-    WHERE EXISTS (SELECT 1 FROM pg_class AS c WHERE c.relnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND c.relname = n.name)
-       OR EXISTS (SELECT 1 FROM pg_type AS t WHERE t.typnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND t.typname = n.name)
-       OR EXISTS (SELECT 1 FROM pg_proc AS p WHERE p.pronamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND p.proname = n.name);
-    IF taken IS NOT NULL THEN
-        RAISE EXCEPTION 'the database has these names already, of an application or of another build of sqluice: %', taken;
-    END IF;
-END;
-$$;
--- +goose StatementEnd
-
 -- How many jobs of each queue and kind ended how, without reading them. A write adds what it changes of that as a row to
 -- sqluice_job_changes in the same transaction, without waiting for others. Every few seconds a worker adds those rows to the
 -- sums.
@@ -34,23 +13,23 @@ CREATE DOMAIN sqluice_bucket AS BIGINT
     CONSTRAINT sqluice_bucket_check CHECK (VALUE BETWEEN 0 AND 63);
 
 CREATE TABLE sqluice_job_counts (
-    queue  sqluice_name NOT NULL,
-    kind   sqluice_name NOT NULL,
-    status TEXT         NOT NULL CHECK (status IN ('done', 'failed', 'cancelled')),
-    jobs   sqluice_sum  NOT NULL,
+    queue  sqluice_name   NOT NULL,
+    kind   sqluice_name   NOT NULL,
+    status TEXT   NOT NULL CHECK (status IN ('done', 'failed', 'cancelled')),
+    jobs   sqluice_sum NOT NULL,
     PRIMARY KEY (queue, kind, status)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 1000);
 
 CREATE TABLE sqluice_job_changes (
     id    BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 9007199254740991) PRIMARY KEY,
-    at    sqluice_time  NOT NULL,
-    queue sqluice_name  NOT NULL,
-    kind  sqluice_name  NOT NULL,
+    at    sqluice_time   NOT NULL,
+    queue sqluice_name   NOT NULL,
+    kind  sqluice_name   NOT NULL,
     -- A final status that jobs got, or lost, or retried or crashed.
-    event sqluice_name  NOT NULL,
+    event sqluice_name   NOT NULL,
     -- How often that happened, and by how much the number of jobs with that status changed.
-    times sqluice_total NOT NULL,
-    jobs  sqluice_sum   NOT NULL
+    times sqluice_total  NOT NULL,
+    jobs  sqluice_sum NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 1000);
 
 -- What happened in each step of time (in microseconds), and how long jobs waited and ran, by classes of durations: for each

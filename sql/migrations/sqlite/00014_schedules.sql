@@ -1,20 +1,4 @@
 -- +goose Up
--- The names that this migration makes must be free.
-CREATE TEMP TABLE sqluice_taken (names TEXT);
--- +goose StatementBegin
-CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
-BEGIN
-    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
-END;
--- +goose StatementEnd
-INSERT INTO sqluice_taken (names)
-SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
-    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
-        'sqluice_schedules', 'sqluice_schedules_next', 'sqluice_schedules_owed', 'sqluice_schedule_ticks'
-    ) ORDER BY s.name
-) AS n) AS t WHERE t.names IS NOT NULL;
-DROP TABLE sqluice_taken;
-
 -- When jobs are enqueued by the clock. A plain INSERT INTO sqluice_schedules (name, kind, spec) VALUES ('nightly', 'report',
 -- '0 2 * * *') is a good schedule. options has columns of its jobs beside the kind, the queue and the payload, by name. A spec of
 -- '@every 90s' counts from start_at. next_at is the next tick; 0 lets a worker find it. owed_at is a tick whose job waits for the end
@@ -34,7 +18,8 @@ CREATE TABLE sqluice_schedules (
                 CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
                     OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
     options     TEXT    NOT NULL DEFAULT '{}'
-                CHECK (json_valid(options) AND instr(options, char(0)) = 0 AND length(CAST(options AS BLOB)) <= 1048576 AND json_type(options) = 'object'),
+                CHECK (json_valid(options) AND instr(options, char(0)) = 0 AND length(CAST(options AS BLOB)) <= 1048576
+                       AND json_type(options) = 'object'),
     spec        TEXT    NOT NULL
                 CHECK (length(spec) BETWEEN 1 AND 1000 AND instr(spec, char(0)) = 0
                        AND spec NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
@@ -48,17 +33,24 @@ CREATE TABLE sqluice_schedules (
     origin      TEXT    NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
     start_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                 CONSTRAINT start_at_is_in_unix_microseconds CHECK (start_at BETWEEN 100000000000000 AND 253402300799999999 OR start_at = 0),
-    next_at     INTEGER NOT NULL DEFAULT 0 CONSTRAINT next_at_is_in_unix_microseconds CHECK (next_at BETWEEN 100000000000000 AND 253402300799999999 OR next_at = 0),
-    owed_at     INTEGER CONSTRAINT owed_at_is_in_unix_microseconds CHECK (owed_at BETWEEN 100000000000000 AND 253402300799999999 OR owed_at = 0),
-    last_at     INTEGER CONSTRAINT last_at_is_in_unix_microseconds CHECK (last_at BETWEEN 100000000000000 AND 253402300799999999 OR last_at = 0),
+    next_at     INTEGER NOT NULL DEFAULT 0
+                CONSTRAINT next_at_is_in_unix_microseconds CHECK (next_at BETWEEN 100000000000000 AND 253402300799999999 OR next_at = 0),
+    owed_at     INTEGER
+                CONSTRAINT owed_at_is_in_unix_microseconds CHECK (owed_at BETWEEN 100000000000000 AND 253402300799999999 OR owed_at = 0),
+    last_at     INTEGER
+                CONSTRAINT last_at_is_in_unix_microseconds CHECK (last_at BETWEEN 100000000000000 AND 253402300799999999 OR last_at = 0),
     last_job_id INTEGER CHECK (last_job_id BETWEEN 1 AND 9007199254740991),
-    paused_at   INTEGER CONSTRAINT paused_at_is_in_unix_microseconds CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
-    fault       TEXT CHECK (instr(fault, char(0)) = 0 AND length(CAST(fault AS BLOB)) <= 1048576),
+    paused_at   INTEGER
+                CONSTRAINT paused_at_is_in_unix_microseconds
+                CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
+    fault       TEXT    CHECK (instr(fault, char(0)) = 0 AND length(CAST(fault AS BLOB)) <= 1048576),
     version     INTEGER NOT NULL DEFAULT 0 CHECK (version BETWEEN 0 AND 1000000000000),
     created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CONSTRAINT created_at_is_in_unix_microseconds CHECK (created_at BETWEEN 100000000000000 AND 253402300799999999 OR created_at = 0),
+                CONSTRAINT created_at_is_in_unix_microseconds
+                CHECK (created_at BETWEEN 100000000000000 AND 253402300799999999 OR created_at = 0),
     updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0)
+                CONSTRAINT updated_at_is_in_unix_microseconds
+                CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0)
 ) STRICT;
 
 CREATE INDEX sqluice_schedules_next ON sqluice_schedules (next_at) WHERE paused_at IS NULL AND origin = 'client';
@@ -70,20 +62,18 @@ CREATE TABLE sqluice_schedule_ticks (
     schedule    TEXT    NOT NULL
                 CHECK (length(schedule) BETWEEN 1 AND 200 AND instr(schedule, char(0)) = 0
                        AND schedule NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    tick        INTEGER NOT NULL CONSTRAINT tick_is_in_unix_microseconds CHECK (tick BETWEEN 100000000000000 AND 253402300799999999 OR tick = 0),
+    tick        INTEGER NOT NULL
+                CONSTRAINT tick_is_in_unix_microseconds CHECK (tick BETWEEN 100000000000000 AND 253402300799999999 OR tick = 0),
     outcome     TEXT    NOT NULL CHECK (outcome IN ('enqueued', 'asked', 'owed', 'skipped', 'missed')),
-    since       INTEGER CONSTRAINT since_is_in_unix_microseconds CHECK (since BETWEEN 100000000000000 AND 253402300799999999 OR since = 0),
+    since       INTEGER
+                CONSTRAINT since_is_in_unix_microseconds CHECK (since BETWEEN 100000000000000 AND 253402300799999999 OR since = 0),
     job_id      INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
     replaced_id INTEGER CHECK (replaced_id BETWEEN 1 AND 9007199254740991),
-    at          INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
+    at          INTEGER NOT NULL
+                CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     PRIMARY KEY (schedule, tick)
 ) STRICT, WITHOUT ROWID;
 
--- The names of the schedules that a worker declares, which are in its program's code.
-ALTER TABLE sqluice_workers ADD COLUMN schedules TEXT NOT NULL DEFAULT '[]'
-    CHECK (json_valid(schedules) AND instr(schedules, char(0)) = 0 AND length(CAST(schedules AS BLOB)) <= 1048576 AND json_type(schedules) = 'array');
-
 -- +goose Down
-ALTER TABLE sqluice_workers DROP COLUMN schedules;
 DROP TABLE sqluice_schedule_ticks;
 DROP TABLE sqluice_schedules;

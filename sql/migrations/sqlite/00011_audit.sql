@@ -1,21 +1,4 @@
 -- +goose Up
--- The names that this migration makes must be free.
-CREATE TEMP TABLE sqluice_taken (names TEXT);
--- +goose StatementBegin
-CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
-BEGIN
-    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
-END;
--- +goose StatementEnd
-INSERT INTO sqluice_taken (names)
-SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
-    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
-        'sqluice_job_audit', 'sqluice_job_audit_at', 'sqluice_job_audit_job', 'sqluice_job_audit_many',
-        'sqluice_job_audit_new_id', 'sqluice_job_audit_keep_id', 'sqluice_sensitive_fields'
-    ) ORDER BY s.name
-) AS n) AS t WHERE t.names IS NOT NULL;
-DROP TABLE sqluice_taken;
-
 -- What people changed: a row for each transaction with such a change, written in that transaction. A change of one job
 -- names it in job_id; one of many lists them in job_ids, and jobs is how many.
 CREATE TABLE sqluice_job_audit (
@@ -63,19 +46,5 @@ BEGIN
 END;
 -- +goose StatementEnd
 
--- What of a kind's jobs only its handler may see, as paths: 'card.number' of the payload, '*' for all of it. A kind that has
--- no row hides nothing.
-CREATE TABLE sqluice_sensitive_fields (
-    kind      TEXT    NOT NULL
-              CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                     AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    path      TEXT    NOT NULL
-              CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0
-                     AND path NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    marked_at INTEGER NOT NULL CONSTRAINT marked_at_is_in_unix_microseconds CHECK (marked_at BETWEEN 100000000000000 AND 253402300799999999 OR marked_at = 0),
-    PRIMARY KEY (kind, path)
-) STRICT;
-
 -- +goose Down
-DROP TABLE sqluice_sensitive_fields;
 DROP TABLE sqluice_job_audit;
