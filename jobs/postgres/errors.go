@@ -34,6 +34,7 @@ func (e *poolError) Is(target error) bool { return target == jobs.ErrUnavailable
 // SQLSTATE codes and classes: https://www.postgresql.org/docs/current/errcodes-appendix.html.
 const (
 	codeUnique        = "23505"
+	codeSequenceLimit = "2200H"
 	codeExclusion     = "23P01"
 	codeTooMany       = "53300"
 	codeSerialization = "40001"
@@ -71,6 +72,10 @@ func translate(err error) error {
 
 var errEnded = errors.New("the server ended a statement, as the statement_timeout of the role, the database or the URL does: set a longer one for this role")
 
+// errNoID says that the sequence of ids is at its end: it was moved past a row that was added by hand with the largest id.
+var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; delete it, and set the sequence back: " +
+	"SELECT setval(pg_get_serial_sequence('sqluice_jobs', 'id'), (SELECT COALESCE(MAX(id), 1) FROM sqluice_jobs))")
+
 var errStatementPooling = errors.New("the queue needs transactions: set PgBouncer's pool_mode to transaction or session, or connect to the server itself")
 
 var errPrivilege = errors.New("the role lacks a privilege: docs/postgres.md lists what a worker's role needs")
@@ -90,6 +95,8 @@ func meaning(err error) error {
 		return sequenceError{table}
 	}
 	switch {
+	case e.Code == codeSequenceLimit && strings.Contains(e.Message, "sqluice_jobs_id_seq"):
+		return errNoID
 	case e.Code == codeProtocol && strings.Contains(e.Message, statementPooling):
 		return errStatementPooling
 	case e.Code == codeDiskFull:

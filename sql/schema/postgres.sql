@@ -15,15 +15,15 @@ TABLE sqluice_job_audit
 TABLE sqluice_job_changes
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     at sqluice_time NOT NULL
-    queue sqluice_name NOT NULL
-    kind sqluice_name NOT NULL
-    event sqluice_name NOT NULL
+    queue text NOT NULL
+    kind text NOT NULL
+    event text NOT NULL
     times sqluice_total NOT NULL
     jobs sqluice_sum NOT NULL
 
 TABLE sqluice_job_counts
-    queue sqluice_name NOT NULL
-    kind sqluice_name NOT NULL
+    queue text NOT NULL
+    kind text NOT NULL
     status text NOT NULL
     jobs sqluice_sum NOT NULL
 
@@ -41,9 +41,9 @@ TABLE sqluice_job_errors
 TABLE sqluice_job_history
     step sqluice_total NOT NULL
     start_at sqluice_time NOT NULL
-    queue sqluice_scope NOT NULL
-    kind sqluice_scope NOT NULL
-    event sqluice_name NOT NULL
+    queue text NOT NULL
+    kind text NOT NULL
+    event text NOT NULL
     bucket sqluice_bucket NOT NULL
     times sqluice_total NOT NULL
 
@@ -182,7 +182,6 @@ sqluice_job_audit sqluice_job_audit_job_ids_check: CHECK (((job_ids)::text ~ '^\
 sqluice_job_audit sqluice_job_audit_pkey: PRIMARY KEY (id)
 sqluice_job_changes sqluice_job_changes_pkey: PRIMARY KEY (id)
 sqluice_job_counts sqluice_job_counts_pkey: PRIMARY KEY (queue, kind, status)
-sqluice_job_counts sqluice_job_counts_status_check: CHECK ((status = ANY (ARRAY['done'::text, 'failed'::text, 'cancelled'::text])))
 sqluice_job_errors sqluice_job_errors_cause_check: CHECK ((cause = ANY (ARRAY['error'::text, 'panic'::text, 'timeout'::text, 'decode'::text, 'crash'::text, 'lost'::text, 'expired'::text, 'snoozed'::text, 'released'::text, 'cancelled'::text])))
 sqluice_job_errors sqluice_job_errors_pkey: PRIMARY KEY (id)
 sqluice_job_history sqluice_job_history_pkey: PRIMARY KEY (step, start_at, queue, kind, event, bucket)

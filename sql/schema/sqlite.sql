@@ -4,18 +4,14 @@ CREATE TABLE sqluice_job_audit (
     id      INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
     at      INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     actor   TEXT    NOT NULL
-            CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0
-                   AND actor NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+            CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0),
     action  TEXT    NOT NULL
-            CHECK (length(action) BETWEEN 1 AND 200 AND instr(action, char(0)) = 0
-                   AND action NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+            CHECK (length(action) BETWEEN 1 AND 200 AND instr(action, char(0)) = 0),
     job_id  INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
     kind    TEXT
-            CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                   AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+            CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     queue   TEXT
-            CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
-                   AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+            CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
     jobs    INTEGER NOT NULL CHECK (jobs BETWEEN 0 AND 1000000000000),
     -- Numbers of at most 19 digits.
     job_ids TEXT
@@ -29,29 +25,19 @@ CREATE TABLE sqluice_job_audit (
 CREATE TABLE sqluice_job_changes (
     id    INTEGER PRIMARY KEY,
     at    INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
-    queue TEXT    NOT NULL
-          CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
-                 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    kind  TEXT    NOT NULL
-          CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    queue TEXT    NOT NULL,
+    kind  TEXT    NOT NULL,
     -- A final status that jobs got, or lost, or retried or crashed.
-    event TEXT    NOT NULL
-          CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0
-                 AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    event TEXT    NOT NULL,
     -- How often that happened, and by how much the number of jobs with that status changed.
     times INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
     jobs  INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000)
 ) STRICT;
 
 CREATE TABLE sqluice_job_counts (
-    queue  TEXT    NOT NULL
-           CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
-                  AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    kind   TEXT    NOT NULL
-           CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                  AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    status TEXT    NOT NULL CHECK (status IN ('done', 'failed', 'cancelled')),
+    queue  TEXT    NOT NULL,
+    kind   TEXT    NOT NULL,
+    status TEXT    NOT NULL,
     jobs   INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000),
     PRIMARY KEY (queue, kind, status)
 ) STRICT, WITHOUT ROWID;
@@ -76,15 +62,9 @@ CREATE TABLE sqluice_job_history (
     step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 1000000000000),
     start_at INTEGER NOT NULL
              CONSTRAINT start_at_is_in_unix_microseconds CHECK (start_at BETWEEN 100000000000000 AND 253402300799999999 OR start_at = 0),
-    queue    TEXT    NOT NULL
-             CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0
-                    AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    kind     TEXT    NOT NULL
-             CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0
-                    AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    event    TEXT    NOT NULL
-             CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0
-                    AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    queue    TEXT    NOT NULL,
+    kind     TEXT    NOT NULL,
+    event    TEXT    NOT NULL,
     bucket   INTEGER NOT NULL CHECK (bucket BETWEEN 0 AND 63),
     times    INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
     PRIMARY KEY (step, start_at, queue, kind, event, bucket)
@@ -127,11 +107,9 @@ CREATE TABLE sqluice_jobs (
     finished_at         INTEGER,                       -- when the job was done, failed or was cancelled
     updated_at          INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
     -- The rules.
-    CHECK (id BETWEEN 1 AND 9007199254740991),
-    CHECK (queue = 'default' OR length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
-        AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-        AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    CONSTRAINT id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
+    CHECK (queue = 'default' OR length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
+    CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
         OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
     CHECK (max_attempts BETWEEN 1 AND 32767),
@@ -152,12 +130,9 @@ CREATE TABLE sqluice_jobs (
     CONSTRAINT lease_until_is_in_unix_microseconds CHECK (lease_until BETWEEN 100000000000000 AND 253402300799999999 OR lease_until = 0),
     CONSTRAINT cancel_requested_at_is_in_unix_microseconds
         CHECK (cancel_requested_at BETWEEN 100000000000000 AND 253402300799999999 OR cancel_requested_at = 0),
-    CHECK (unique_key IS NULL OR length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
-        AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    CHECK (request_id IS NULL OR length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0
-        AND request_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    CHECK (user_id IS NULL OR length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0
-        AND user_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    CHECK (unique_key IS NULL OR length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0),
+    CHECK (request_id IS NULL OR length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0),
+    CHECK (user_id IS NULL OR length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0),
     CHECK (tags IS NULL OR json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576),
     CHECK (metadata IS NULL OR json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576),
     CHECK (progress IS NULL OR json_valid(progress) AND instr(progress, char(0)) = 0 AND (length(CAST(progress AS BLOB)) <= 1048576
@@ -173,11 +148,9 @@ CREATE TABLE sqluice_jobs (
 
 CREATE TABLE sqluice_kind_pauses (
     queue        TEXT    NOT NULL DEFAULT 'default'
-                 CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
-                        AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                 CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
     kind         TEXT    NOT NULL
-                 CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                        AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                 CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     paused_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                  CONSTRAINT paused_at_is_in_unix_microseconds
                  CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
@@ -185,8 +158,7 @@ CREATE TABLE sqluice_kind_pauses (
                  CONSTRAINT paused_until_is_in_unix_microseconds
                  CHECK (paused_until BETWEEN 100000000000000 AND 253402300799999999 OR paused_until = 0),
     paused_by    TEXT
-                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0
-                        AND paused_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0),
     updated_at   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                  CONSTRAINT updated_at_is_in_unix_microseconds
                  CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
@@ -204,8 +176,7 @@ CREATE TABLE sqluice_moves (
 
 CREATE TABLE sqluice_queues (
     name         TEXT    NOT NULL PRIMARY KEY
-                 CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0
-                        AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                 CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
     paused_at    INTEGER
                  CONSTRAINT paused_at_is_in_unix_microseconds
                  CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
@@ -216,8 +187,7 @@ CREATE TABLE sqluice_queues (
                  CONSTRAINT paused_until_is_in_unix_microseconds
                  CHECK (paused_until BETWEEN 100000000000000 AND 253402300799999999 OR paused_until = 0),
     paused_by    TEXT
-                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0
-                        AND paused_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*')
+                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0)
 ) STRICT;
 
 CREATE TABLE sqluice_refusals (
@@ -237,17 +207,14 @@ CREATE TABLE sqluice_refusals (
 
 CREATE TABLE sqluice_retentions (
     queue      TEXT    NOT NULL DEFAULT ''
-               CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0
-                      AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0),
     kind       TEXT    NOT NULL DEFAULT ''
-               CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0
-                      AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0),
     status     TEXT    NOT NULL DEFAULT 'done' CHECK (status IN ('done', 'failed', 'cancelled')),
     keep       INTEGER CONSTRAINT keep_is_in_microseconds CHECK (keep BETWEEN 1000000 AND 3153600000000000),
     origin     TEXT    NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
     updated_by TEXT
-               CHECK (length(updated_by) BETWEEN 1 AND 200 AND instr(updated_by, char(0)) = 0
-                      AND updated_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(updated_by) BETWEEN 1 AND 200 AND instr(updated_by, char(0)) = 0),
     updated_at INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                CONSTRAINT updated_at_is_in_unix_microseconds
                CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
@@ -256,8 +223,7 @@ CREATE TABLE sqluice_retentions (
 
 CREATE TABLE sqluice_schedule_ticks (
     schedule    TEXT    NOT NULL
-                CHECK (length(schedule) BETWEEN 1 AND 200 AND instr(schedule, char(0)) = 0
-                       AND schedule NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(schedule) BETWEEN 1 AND 200 AND instr(schedule, char(0)) = 0),
     tick        INTEGER NOT NULL
                 CONSTRAINT tick_is_in_unix_microseconds CHECK (tick BETWEEN 100000000000000 AND 253402300799999999 OR tick = 0),
     outcome     TEXT    NOT NULL CHECK (outcome IN ('enqueued', 'asked', 'owed', 'skipped', 'missed')),
@@ -272,14 +238,11 @@ CREATE TABLE sqluice_schedule_ticks (
 
 CREATE TABLE sqluice_schedules (
     name        TEXT    NOT NULL PRIMARY KEY
-                CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0
-                       AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
     kind        TEXT    NOT NULL
-                CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                       AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     queue       TEXT    NOT NULL DEFAULT 'default'
-                CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
-                       AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
     payload     TEXT    NOT NULL DEFAULT '{}'
                 CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
                     OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
@@ -287,11 +250,9 @@ CREATE TABLE sqluice_schedules (
                 CHECK (json_valid(options) AND instr(options, char(0)) = 0 AND length(CAST(options AS BLOB)) <= 1048576
                        AND json_type(options) = 'object'),
     spec        TEXT    NOT NULL
-                CHECK (length(spec) BETWEEN 1 AND 1000 AND instr(spec, char(0)) = 0
-                       AND spec NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(spec) BETWEEN 1 AND 1000 AND instr(spec, char(0)) = 0),
     zone        TEXT    NOT NULL DEFAULT 'UTC'
-                CHECK (length(zone) BETWEEN 1 AND 200 AND instr(zone, char(0)) = 0
-                       AND zone NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(zone) BETWEEN 1 AND 200 AND instr(zone, char(0)) = 0),
     catch_up    TEXT    NOT NULL DEFAULT 'latest'
                 CHECK (catch_up IN ('latest', 'none') OR catch_up GLOB 'all:[1-9]*' AND length(catch_up) <= 7
                        AND substr(catch_up, 5) NOT GLOB '*[^0-9]*'),
@@ -321,11 +282,9 @@ CREATE TABLE sqluice_schedules (
 
 CREATE TABLE sqluice_sensitive_fields (
     kind      TEXT    NOT NULL
-              CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                     AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+              CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     path      TEXT    NOT NULL
-              CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0
-                     AND path NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+              CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0),
     marked_at INTEGER NOT NULL
               CONSTRAINT marked_at_is_in_unix_microseconds
               CHECK (marked_at BETWEEN 100000000000000 AND 253402300799999999 OR marked_at = 0),
@@ -334,11 +293,9 @@ CREATE TABLE sqluice_sensitive_fields (
 
 CREATE TABLE sqluice_unique_keys (
     kind       TEXT    NOT NULL
-               CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                      AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     unique_key TEXT    NOT NULL
-               CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
-                      AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0),
     taken_at   INTEGER NOT NULL
                CONSTRAINT taken_at_is_in_unix_microseconds CHECK (taken_at BETWEEN 100000000000000 AND 253402300799999999 OR taken_at = 0),
     until      INTEGER NOT NULL
@@ -350,8 +307,7 @@ CREATE TABLE sqluice_unique_keys (
 CREATE TABLE sqluice_workers (
     id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
     name         TEXT    NOT NULL
-                 CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0
-                        AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                 CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
     -- A process that can take the lock of this name knows that the worker is gone.
     lock_key     TEXT    NOT NULL
                  CHECK (length(lock_key) <= 200 AND instr(lock_key, char(0)) = 0 AND lock_key NOT GLOB '*[^0-9A-Za-z-]*'),
@@ -453,32 +409,8 @@ SELECT id, queue, kind, payload, status, priority,
            || printf('.%06dZ', successor_at % 1000000) AS successor_at
 FROM sqluice_jobs WHERE status <> 'deleted';
 
-CREATE TRIGGER sqluice_job_audit_keep_id BEFORE UPDATE OF id ON sqluice_job_audit WHEN NEW.id <> OLD.id
-BEGIN
-    SELECT RAISE(ABORT, 'an id never changes');
-END;
-
-CREATE TRIGGER sqluice_job_audit_new_id AFTER INSERT ON sqluice_job_audit
-WHEN NEW.id > 4503599627370496
-BEGIN
-    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NOT EXISTS (SELECT 1 FROM sqluice_job_audit WHERE id = NEW.id - 1);
-END;
-
-CREATE TRIGGER sqluice_job_errors_keep_id BEFORE UPDATE OF id ON sqluice_job_errors WHEN NEW.id <> OLD.id
-BEGIN
-    SELECT RAISE(ABORT, 'an id never changes');
-END;
-
-CREATE TRIGGER sqluice_job_errors_new_id AFTER INSERT ON sqluice_job_errors
-WHEN NEW.id > 4503599627370496
-BEGIN
-    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NOT EXISTS (SELECT 1 FROM sqluice_job_errors WHERE id = NEW.id - 1);
-END;
-
 CREATE TRIGGER sqluice_jobs_delete_counts AFTER DELETE ON sqluice_jobs
-WHEN OLD.status IN ('done', 'failed', 'cancelled')
+WHEN OLD.status = 'done' OR OLD.status = 'failed' OR OLD.status = 'cancelled' -- IN (...) would make a table for each row
 BEGIN
     INSERT INTO sqluice_job_counts (queue, kind, status, jobs) VALUES (OLD.queue, OLD.kind, OLD.status, -1)
     ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = max(jobs - 1, -1000000000000);
@@ -489,34 +421,10 @@ BEGIN
     DELETE FROM sqluice_job_errors WHERE job_id = OLD.id;
 END;
 
-CREATE TRIGGER sqluice_jobs_keep_id BEFORE UPDATE OF id ON sqluice_jobs WHEN NEW.id <> OLD.id
-BEGIN
-    SELECT RAISE(ABORT, 'an id never changes');
-END;
-
 CREATE TRIGGER sqluice_jobs_keep_last AFTER DELETE ON sqluice_jobs
 WHEN OLD.id > (SELECT COALESCE(MAX(id), 0) FROM sqluice_jobs)
 BEGIN
     DELETE FROM sqluice_jobs WHERE status = 'deleted';
     INSERT INTO sqluice_jobs (id, kind, status, created_at, updated_at, run_after)
     VALUES (min(OLD.id + (OLD.status <> 'deleted'), 9007199254740991), 'deleted', 'deleted', 0, 0, 0);
-END;
-
-CREATE TRIGGER sqluice_jobs_new_id AFTER INSERT ON sqluice_jobs
-WHEN NEW.id > 4503599627370496 AND NEW.status <> 'deleted'
-BEGIN
-    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NEW.id > 1000000 + COALESCE((SELECT MAX(id) FROM sqluice_jobs WHERE id < NEW.id), 0);
-END;
-
-CREATE TRIGGER sqluice_workers_keep_id BEFORE UPDATE OF id ON sqluice_workers WHEN NEW.id <> OLD.id
-BEGIN
-    SELECT RAISE(ABORT, 'an id never changes');
-END;
-
-CREATE TRIGGER sqluice_workers_new_id AFTER INSERT ON sqluice_workers
-WHEN NEW.id > 4503599627370496
-BEGIN
-    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'sqluice_workers'), 0);
 END;

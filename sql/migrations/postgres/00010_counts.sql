@@ -2,34 +2,32 @@
 -- How many jobs of each queue and kind ended how, without reading them. A write adds what it changes of that as a row to
 -- sqluice_job_changes in the same transaction, without waiting for others. Every few seconds a worker adds those rows to the
 -- sums.
+-- The names have no rules here: they were checked in the rows of jobs.
 CREATE DOMAIN sqluice_sum AS BIGINT
     CONSTRAINT sqluice_sum_check CHECK (VALUE BETWEEN -1000000000000 AND 1000000000000);
 CREATE DOMAIN sqluice_total AS BIGINT
     CONSTRAINT sqluice_total_check CHECK (VALUE BETWEEN 0 AND 1000000000000);
--- A name, or empty for all.
-CREATE DOMAIN sqluice_scope AS TEXT
-    CONSTRAINT sqluice_scope_check CHECK (length(VALUE) BETWEEN 0 AND 200 AND VALUE !~ '[\u0001-\u001f\u007f-\u009f]');
 CREATE DOMAIN sqluice_bucket AS BIGINT
     CONSTRAINT sqluice_bucket_check CHECK (VALUE BETWEEN 0 AND 63);
 
 CREATE TABLE sqluice_job_counts (
-    queue  sqluice_name   NOT NULL,
-    kind   sqluice_name   NOT NULL,
-    status TEXT   NOT NULL CHECK (status IN ('done', 'failed', 'cancelled')),
-    jobs   sqluice_sum NOT NULL,
+    queue  TEXT           NOT NULL,
+    kind   TEXT           NOT NULL,
+    status TEXT           NOT NULL,
+    jobs   sqluice_sum    NOT NULL,
     PRIMARY KEY (queue, kind, status)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 1000);
 
 CREATE TABLE sqluice_job_changes (
     id    BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 9007199254740991) PRIMARY KEY,
     at    sqluice_time   NOT NULL,
-    queue sqluice_name   NOT NULL,
-    kind  sqluice_name   NOT NULL,
+    queue TEXT           NOT NULL,
+    kind  TEXT           NOT NULL,
     -- A final status that jobs got, or lost, or retried or crashed.
-    event sqluice_name   NOT NULL,
+    event TEXT           NOT NULL,
     -- How often that happened, and by how much the number of jobs with that status changed.
     times sqluice_total  NOT NULL,
-    jobs  sqluice_sum NOT NULL
+    jobs  sqluice_sum    NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 1000);
 
 -- What happened in each step of time (in microseconds), and how long jobs waited and ran, by classes of durations: for each
@@ -37,9 +35,9 @@ CREATE TABLE sqluice_job_changes (
 CREATE TABLE sqluice_job_history (
     step     sqluice_total  NOT NULL,
     start_at sqluice_time   NOT NULL,
-    queue    sqluice_scope  NOT NULL,
-    kind     sqluice_scope  NOT NULL,
-    event    sqluice_name   NOT NULL,
+    queue    TEXT           NOT NULL,
+    kind     TEXT           NOT NULL,
+    event    TEXT           NOT NULL,
     bucket   sqluice_bucket NOT NULL,
     times    sqluice_total  NOT NULL,
     PRIMARY KEY (step, start_at, queue, kind, event, bucket)
@@ -79,6 +77,5 @@ DROP TABLE sqluice_job_history;
 DROP TABLE sqluice_job_changes;
 DROP TABLE sqluice_job_counts;
 DROP DOMAIN sqluice_bucket;
-DROP DOMAIN sqluice_scope;
 DROP DOMAIN sqluice_total;
 DROP DOMAIN sqluice_sum;

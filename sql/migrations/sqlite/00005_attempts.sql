@@ -18,21 +18,6 @@ CREATE TABLE sqluice_job_errors (
 
 CREATE INDEX sqluice_job_errors_job ON sqluice_job_errors (job_id, attempt);
 
--- +goose StatementBegin
-CREATE TRIGGER sqluice_job_errors_new_id AFTER INSERT ON sqluice_job_errors
-WHEN NEW.id > 4503599627370496
-BEGIN
-    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NOT EXISTS (SELECT 1 FROM sqluice_job_errors WHERE id = NEW.id - 1);
-END;
--- +goose StatementEnd
--- +goose StatementBegin
-CREATE TRIGGER sqluice_job_errors_keep_id BEFORE UPDATE OF id ON sqluice_job_errors WHEN NEW.id <> OLD.id
-BEGIN
-    SELECT RAISE(ABORT, 'an id never changes');
-END;
--- +goose StatementEnd
-
 -- In place of a foreign key, which costs every update of jobs an eighth and is off in other programs by default.
 -- +goose StatementBegin
 CREATE TRIGGER sqluice_jobs_delete_errors AFTER DELETE ON sqluice_jobs

@@ -6,14 +6,11 @@
 -- A schedule whose origin is 'code' is due only while a worker lives that declares it.
 CREATE TABLE sqluice_schedules (
     name        TEXT    NOT NULL PRIMARY KEY
-                CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0
-                       AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
     kind        TEXT    NOT NULL
-                CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                       AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     queue       TEXT    NOT NULL DEFAULT 'default'
-                CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
-                       AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
     payload     TEXT    NOT NULL DEFAULT '{}'
                 CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
                     OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
@@ -21,11 +18,9 @@ CREATE TABLE sqluice_schedules (
                 CHECK (json_valid(options) AND instr(options, char(0)) = 0 AND length(CAST(options AS BLOB)) <= 1048576
                        AND json_type(options) = 'object'),
     spec        TEXT    NOT NULL
-                CHECK (length(spec) BETWEEN 1 AND 1000 AND instr(spec, char(0)) = 0
-                       AND spec NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(spec) BETWEEN 1 AND 1000 AND instr(spec, char(0)) = 0),
     zone        TEXT    NOT NULL DEFAULT 'UTC'
-                CHECK (length(zone) BETWEEN 1 AND 200 AND instr(zone, char(0)) = 0
-                       AND zone NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(zone) BETWEEN 1 AND 200 AND instr(zone, char(0)) = 0),
     catch_up    TEXT    NOT NULL DEFAULT 'latest'
                 CHECK (catch_up IN ('latest', 'none') OR catch_up GLOB 'all:[1-9]*' AND length(catch_up) <= 7
                        AND substr(catch_up, 5) NOT GLOB '*[^0-9]*'),
@@ -60,8 +55,7 @@ CREATE INDEX sqluice_schedules_owed ON sqluice_schedules (owed_at) WHERE owed_at
 -- replaced_id is the job that was cancelled for it.
 CREATE TABLE sqluice_schedule_ticks (
     schedule    TEXT    NOT NULL
-                CHECK (length(schedule) BETWEEN 1 AND 200 AND instr(schedule, char(0)) = 0
-                       AND schedule NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+                CHECK (length(schedule) BETWEEN 1 AND 200 AND instr(schedule, char(0)) = 0),
     tick        INTEGER NOT NULL
                 CONSTRAINT tick_is_in_unix_microseconds CHECK (tick BETWEEN 100000000000000 AND 253402300799999999 OR tick = 0),
     outcome     TEXT    NOT NULL CHECK (outcome IN ('enqueued', 'asked', 'owed', 'skipped', 'missed')),

@@ -10,11 +10,9 @@ CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs (kind, unique_key) WH
 -- Unique keys that are taken until a time, whatever becomes of the job that took them.
 CREATE TABLE sqluice_unique_keys (
     kind       TEXT    NOT NULL
-               CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
-                      AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     unique_key TEXT    NOT NULL
-               CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
-                      AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0),
     taken_at   INTEGER NOT NULL
                CONSTRAINT taken_at_is_in_unix_microseconds CHECK (taken_at BETWEEN 100000000000000 AND 253402300799999999 OR taken_at = 0),
     until      INTEGER NOT NULL

@@ -6,17 +6,14 @@
 -- origin 'code' come from the programs that run the kind; one of origin 'client' counts before its like.
 CREATE TABLE sqluice_retentions (
     queue      TEXT    NOT NULL DEFAULT ''
-               CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0
-                      AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0),
     kind       TEXT    NOT NULL DEFAULT ''
-               CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0
-                      AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0),
     status     TEXT    NOT NULL DEFAULT 'done' CHECK (status IN ('done', 'failed', 'cancelled')),
     keep       INTEGER CONSTRAINT keep_is_in_microseconds CHECK (keep BETWEEN 1000000 AND 3153600000000000),
     origin     TEXT    NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
     updated_by TEXT
-               CHECK (length(updated_by) BETWEEN 1 AND 200 AND instr(updated_by, char(0)) = 0
-                      AND updated_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+               CHECK (length(updated_by) BETWEEN 1 AND 200 AND instr(updated_by, char(0)) = 0),
     updated_at INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                CONSTRAINT updated_at_is_in_unix_microseconds
                CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
