@@ -10,7 +10,7 @@ import (
 )
 
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
+SELECT COUNT(*) AS kinds FROM (
     SELECT j.id FROM (
         SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
                COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
@@ -19,33 +19,33 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = b.kind
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = b.kind)
+        WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = b.kind
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $3 AND h.kind = b.kind)
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'from') AS f (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF($2, '') AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = f.value->>0
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = f.value->>0)
+        WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = f.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $3 AND h.kind = f.value->>0)
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'before') AS a (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF($2, '') AS jsonb)->'before') AS a (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = a.value->>0
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = a.value->>0)
+        WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = a.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $3 AND h.kind = a.value->>0)
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
 ) AS c
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $3 AND q.paused_at IS NOT NULL)
 `
 
 type HasClaimableJobsParams struct {
@@ -64,22 +64,22 @@ func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsPara
 }
 
 const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS l (value)
+SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS l (value)
 CROSS JOIN jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0) LIMIT 1)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > $3 LIMIT 1 OFFSET 0) LIMIT 1)
     UNION ALL
     (SELECT p.id FROM sqluice_jobs AS p
-     WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST($3 AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
+     WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= $3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > $3 LIMIT 1 OFFSET 0)
        AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
        AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
-     WHERE d.status = 'scheduled' AND d.run_after <= CAST($3 AS BIGINT) /* by sqluice_jobs_due: few are due and not promoted */
+     WHERE d.status = 'scheduled' AND d.run_after <= $3 /* by sqluice_jobs_due: few are due and not promoted */
        AND COALESCE(d.queue, '') = l.value AND COALESCE(d.kind, '') = k.value
-       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > $3 LIMIT 1 OFFSET 0)
        AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL)
        AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value) LIMIT 1)
     LIMIT 1
@@ -164,14 +164,14 @@ func (q *Queries) ListClaimableQueues(ctx context.Context, arg ListClaimableQueu
 
 const listPendingQueues = `-- name: ListPendingQueues :many
 WITH RECURSIVE w (queue, n) AS (
-    (SELECT f.queue, CAST(1 AS BIGINT) FROM sqluice_jobs AS f WHERE f.status = 'pending' ORDER BY f.queue LIMIT 1)
+    (SELECT f.queue, 1 FROM sqluice_jobs AS f WHERE f.status = 'pending' ORDER BY f.queue LIMIT 1)
     UNION ALL
     SELECT i.queue, w.n + 1 FROM w CROSS JOIN LATERAL (
         SELECT x.queue FROM sqluice_jobs AS x WHERE x.status = 'pending' AND x.queue > w.queue ORDER BY x.queue LIMIT 1
     ) AS i
     WHERE w.n < CAST($2 AS BIGINT)
 )
-SELECT CAST(w.queue AS TEXT) AS queue, CAST(CASE WHEN EXISTS (
+SELECT w.queue AS queue, CAST(CASE WHEN EXISTS (
     SELECT 1 FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i WHERE i.status = 'pending' AND i.queue = w.queue AND i.kind = k.value
           AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value) LIMIT 1
@@ -213,10 +213,10 @@ func (q *Queries) ListPendingQueues(ctx context.Context, arg ListPendingQueuesPa
 }
 
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= CAST($1 AS BIGINT)
+    WHERE d.status = 'scheduled' AND d.run_after <= $1
     ORDER BY d.run_after, d.id LIMIT CAST($2 AS BIGINT)
     FOR UPDATE SKIP LOCKED
 ))

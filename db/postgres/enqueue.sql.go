@@ -11,7 +11,7 @@ import (
 
 const getJobIDByRequestID = `-- name: GetJobIDByRequestID :one
 SELECT j.id FROM sqluice_jobs AS j
-WHERE j.kind = CAST($1 AS TEXT) AND j.request_id = CAST($2 AS TEXT) AND j.request_id IS NOT NULL
+WHERE j.kind = $1 AND j.request_id = CAST($2 AS TEXT) AND j.request_id IS NOT NULL
 `
 
 type GetJobIDByRequestIDParams struct {
@@ -28,8 +28,8 @@ func (q *Queries) GetJobIDByRequestID(ctx context.Context, arg GetJobIDByRequest
 }
 
 const getUniqueKey = `-- name: GetUniqueKey :one
-SELECT k.until, CAST(COALESCE(k.job_id, 0) AS BIGINT) AS job_id FROM sqluice_unique_keys AS k
-WHERE k.kind = CAST($1 AS TEXT) AND k.unique_key = CAST($2 AS TEXT)
+SELECT k.until, COALESCE(k.job_id, 0) AS job_id FROM sqluice_unique_keys AS k
+WHERE k.kind = $1 AND k.unique_key = $2
 `
 
 type GetUniqueKeyParams struct {
@@ -52,11 +52,11 @@ func (q *Queries) GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (Get
 
 const listLiveJobsByUniqueKey = `-- name: ListLiveJobsByUniqueKey :many
 SELECT j.id, j.status, j.attempt, j.created_at, j.run_after, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
-WHERE j.kind = CAST($1 AS TEXT) AND j.unique_key = CAST($2 AS TEXT)
+WHERE j.kind = $1 AND j.unique_key = CAST($2 AS TEXT)
   AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'pending', 'running')
 UNION ALL
-SELECT s.id, s.status, s.attempt, s.created_at, CAST(s.successor_at AS BIGINT), CAST(s.successor_at AS BIGINT) FROM sqluice_jobs AS s
-WHERE s.kind = CAST($1 AS TEXT) AND s.unique_key = CAST($2 AS TEXT) AND s.successor_at IS NOT NULL
+SELECT s.id, s.status, s.attempt, s.created_at, s.successor_at, s.successor_at FROM sqluice_jobs AS s
+WHERE s.kind = $1 AND s.unique_key = $2 AND s.successor_at IS NOT NULL
 ORDER BY successor_at
 `
 
@@ -104,7 +104,7 @@ func (q *Queries) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsB
 
 const setUniqueKeyJob = `-- name: SetUniqueKeyJob :exec
 UPDATE sqluice_unique_keys SET job_id = CAST($1 AS BIGINT)
-WHERE kind = CAST($2 AS TEXT) AND unique_key = CAST($3 AS TEXT)
+WHERE kind = $2 AND unique_key = $3
 `
 
 type SetUniqueKeyJobParams struct {
@@ -121,7 +121,7 @@ func (q *Queries) SetUniqueKeyJob(ctx context.Context, arg SetUniqueKeyJobParams
 
 const takeUniqueKey = `-- name: TakeUniqueKey :execrows
 INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until)
-VALUES (CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT))
+VALUES ($1, $2, $3, $4)
 ON CONFLICT (kind, unique_key) DO UPDATE SET taken_at = excluded.taken_at, until = excluded.until, job_id = NULL
 WHERE sqluice_unique_keys.until <= excluded.taken_at
 `

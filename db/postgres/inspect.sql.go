@@ -10,7 +10,7 @@ import (
 )
 
 const getJob = `-- name: GetJob :one
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j WHERE j.id = CAST($1 AS BIGINT) AND j.status <> 'deleted'
+SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j WHERE j.id = $1 AND j.status <> 'deleted'
 `
 
 // GetJob is one job.
@@ -52,7 +52,7 @@ func (q *Queries) GetJob(ctx context.Context, id int64) (Job, error) {
 }
 
 const listFailedJobs = `-- name: ListFailedJobs :many
-SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS finished_at,
+SELECT j.id, j.kind, j.queue, COALESCE(j.finished_at, 0) AS finished_at,
        CAST(CASE WHEN SUBSTR(j.last_error, 1, 18) = 'sqluice:encrypted:' THEN j.last_error
             ELSE SUBSTR(COALESCE(j.last_error, ''), 1, 1000) END AS TEXT) AS error,
        CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
@@ -61,8 +61,8 @@ SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS fini
 FROM sqluice_jobs AS j
 WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT)
   AND j.finished_at <= CAST($2 AS BIGINT)
-  AND (j.finished_at < CAST($2 AS BIGINT) OR j.id < CAST($3 AS BIGINT))
-  AND (CAST($4 AS TEXT) IS NULL OR j.kind = CAST($4 AS TEXT))
+  AND (j.finished_at < $2 OR j.id < $3)
+  AND (j.kind = $4 OR $4 IS NULL)
 ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($5 AS BIGINT)
 `
 
@@ -119,12 +119,12 @@ func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) 
 }
 
 const listJobErrors = `-- name: ListJobErrors :many
-SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
-       CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(w.host, '') AS TEXT) AS host,
-       CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at, e.ended_at, e.cause, e.message, e.stack
+SELECT e.id, e.attempt, COALESCE(e.worker_id, 0) AS worker_id,
+       COALESCE(w.name, '') AS worker, COALESCE(w.host, '') AS host,
+       COALESCE(e.started_at, 0) AS started_at, e.ended_at, e.cause, e.message, e.stack
 FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
 WHERE e.id IN (
-    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = CAST($1 AS BIGINT) AND x.id < CAST($2 AS BIGINT)
+    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = $1 AND x.id < $2
       AND CASE WHEN x.cause IN ('snoozed', 'released', 'cancelled') THEN 0 ELSE 1 END = CAST($3 AS BIGINT)
     ORDER BY x.id DESC LIMIT CAST($4 AS BIGINT))
 ORDER BY e.id DESC
@@ -194,7 +194,7 @@ SELECT g.kind, g.error, g.jobs, g.first_seen, g.last_seen, g.example_id, g.looke
            WHERE e.job_id = g.example_id AND e.cause NOT IN ('snoozed', 'released', 'cancelled') ORDER BY e.attempt DESC, e.id DESC LIMIT 1
        ), '') AS TEXT) AS cause
 FROM (
-    SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
+    SELECT f.kind, f.error AS error, COUNT(*) AS jobs,
            CAST(MIN(f.finished_at) AS BIGINT) AS first_seen, CAST(MAX(f.finished_at) AS BIGINT) AS last_seen,
            CAST(MAX(f.id) AS BIGINT) AS example_id, CAST(SUM(COUNT(*)) OVER () AS BIGINT) AS looked_at
     FROM (
@@ -205,7 +205,7 @@ FROM (
         UNION ALL
         SELECT o.id, o.kind, o.error, o.finished_at FROM (
             SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
-            WHERE k.status = 'failed' AND k.finished_at >= CAST($1 AS BIGINT) AND k.kind = CAST($2 AS TEXT)
+            WHERE k.status = 'failed' AND k.finished_at >= $1 AND k.kind = $2
             ORDER BY k.finished_at DESC, k.id DESC LIMIT CAST($3 AS BIGINT)) AS o
     ) AS f
     GROUP BY f.kind, f.error

@@ -10,9 +10,8 @@ import (
 )
 
 const claimJobs = `-- name: ClaimJobs :many
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
-                lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
-                updated_at = CAST($3 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($2 AS BIGINT),
+                lease_until = CAST($3 AS BIGINT), started_at = $1
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
            an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
@@ -27,30 +26,30 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         ) AS b
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = CAST($6 AS TEXT) AND i.kind = b.kind
-              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($6 AS TEXT) AND h.kind = b.kind)
+            WHERE i.status = 'pending' AND i.queue = $6 AND i.kind = b.kind
+              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $6 AND h.kind = b.kind)
               AND i.priority > b.low AND i.priority < b.high
-              AND i.run_after <= CAST($3 AS BIGINT)
+              AND i.run_after <= $1
             ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST($7 AS BIGINT)
             FOR UPDATE SKIP LOCKED
         ) AS j
         UNION ALL
         SELECT j.id, j.priority, j.run_after
-        FROM jsonb_array_elements(CAST(NULLIF(CAST($5 AS TEXT), '') AS jsonb)->'from') AS f (value)
+        FROM jsonb_array_elements(CAST(NULLIF($5, '') AS jsonb)->'from') AS f (value)
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = CAST($6 AS TEXT) AND i.kind = f.value->>0
-              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($6 AS TEXT) AND h.kind = f.value->>0)
+            WHERE i.status = 'pending' AND i.queue = $6 AND i.kind = f.value->>0
+              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $6 AND h.kind = f.value->>0)
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
-              AND i.run_after <= CAST($3 AS BIGINT)
+              AND i.run_after <= $1
             ORDER BY i.run_after, i.id LIMIT CAST($7 AS BIGINT)
             FOR UPDATE SKIP LOCKED
         ) AS j
     ) AS c
-    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($6 AS TEXT) AND q.paused_at IS NOT NULL)
-      AND (CAST($8 AS BIGINT) = 0 OR CAST($8 AS BIGINT)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $6 AND q.paused_at IS NOT NULL)
+      AND (CAST($8 AS BIGINT) = 0 OR $8
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($7 AS BIGINT)
 ))
@@ -59,9 +58,9 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 `
 
 type ClaimJobsParams struct {
+	Now           int64  `json:"now"`
 	WorkerID      int64  `json:"worker_id"`
 	LeaseUntil    int64  `json:"lease_until"`
-	Now           int64  `json:"now"`
 	Kinds         string `json:"kinds"`
 	Cursors       string `json:"cursors"`
 	Queue         string `json:"queue"`
@@ -95,9 +94,9 @@ type ClaimJobsRow struct {
 // cursors, when not empty, say where to begin, on PostgreSQL.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimJobs,
+		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
-		arg.Now,
 		arg.Kinds,
 		arg.Cursors,
 		arg.Queue,
@@ -141,18 +140,17 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 }
 
 const claimListedJobs = `-- name: ClaimListedJobs :many
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
-                lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
-                updated_at = CAST($3 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($2 AS BIGINT),
+                lease_until = CAST($3 AS BIGINT), started_at = $1
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((
-        SELECT CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+        SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
       ) AS BIGINT[]))
-      AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = CAST($5 AS TEXT) AND j.run_after <= CAST($3 AS BIGINT)
-      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($5 AS TEXT) AND q.paused_at IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($5 AS TEXT) AND h.kind = COALESCE(j.kind, ''))
+      AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = $5 AND j.run_after <= $1
+      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $5 AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $5 AND h.kind = COALESCE(j.kind, ''))
     FOR UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -160,9 +158,9 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 `
 
 type ClaimListedJobsParams struct {
+	Now        int64  `json:"now"`
 	WorkerID   int64  `json:"worker_id"`
 	LeaseUntil int64  `json:"lease_until"`
-	Now        int64  `json:"now"`
 	Ids        string `json:"ids"`
 	Queue      string `json:"queue"`
 }
@@ -191,9 +189,9 @@ type ClaimListedJobsRow struct {
 // them. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams) ([]ClaimListedJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimListedJobs,
+		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
-		arg.Now,
 		arg.Ids,
 		arg.Queue,
 	)
@@ -236,16 +234,16 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
 INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
-SELECT CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS TEXT), 'running',
-       CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT), CAST($9 AS BIGINT),
-       CAST($10 AS BIGINT), CAST($11 AS TEXT), CAST($12 AS TEXT),
-       CAST($13 AS TEXT), CAST($14 AS BIGINT), CAST($15 AS BIGINT), CAST($4 AS BIGINT), 1
+SELECT CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), $5, 'running',
+       $6, $7, $8, $9,
+       $10, $11, $12,
+       $13, $14, CAST($15 AS BIGINT), $4, 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = CAST($2 AS TEXT))
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $1 AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $3 AND q.paused_at IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $3 AND h.kind = $2)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
-      > CAST($4 AS BIGINT)
+      > $4
   AND NOT EXISTS (
     SELECT 1 FROM (
         SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
@@ -255,25 +253,25 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
     ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = b.kind
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST($3 AS TEXT) AND o.kind = b.kind)
+        WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = b.kind
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = $3 AND o.kind = b.kind)
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
   )
   AND NOT EXISTS (
-    SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($17 AS TEXT), '') AS jsonb)->'from') AS f (value)
+    SELECT 1 FROM jsonb_array_elements(CAST(NULLIF($17, '') AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = f.value->>0
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST($3 AS TEXT) AND o.kind = f.value->>0)
+        WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = f.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = $3 AND o.kind = f.value->>0)
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
   )
-RETURNING CAST(CASE WHEN status = 'running' AND attempt = 1 AND worker_id = CAST($1 AS BIGINT) AND kind = CAST($2 AS TEXT)
-                     AND queue = CAST($3 AS TEXT) AND run_after <= CAST($4 AS BIGINT) THEN id ELSE 0 END AS BIGINT) AS id,
+RETURNING CAST(CASE WHEN status = 'running' AND attempt = 1 AND worker_id = $1 AND kind = $2
+                     AND queue = $3 AND run_after <= $4 THEN id ELSE 0 END AS BIGINT) AS id,
           kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
@@ -369,14 +367,14 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 const enqueueJob = `-- name: EnqueueJob :one
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   unique_key, successor_at, request_id, user_id, tags, metadata, created_at, updated_at)
-SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
-       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT),
-       CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS BIGINT),
-       CAST($12 AS TEXT), CAST($13 AS TEXT), CAST($14 AS TEXT),
-       CAST($15 AS TEXT), CAST($16 AS BIGINT), CAST($16 AS BIGINT)
+SELECT CAST($1 AS TEXT), $2, $3, $4,
+       $5, $6, $7, $8,
+       $9, CAST($10 AS TEXT), $11,
+       $12, $13, $14,
+       $15, $16, $16
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND NOT EXISTS (
-    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST($1 AS TEXT) AND s.unique_key = CAST($10 AS TEXT)
+    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = $1 AND s.unique_key = $10
       AND s.successor_at IS NOT NULL)
 ON CONFLICT DO NOTHING
 RETURNING id
@@ -430,10 +428,10 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 const enqueueJobs = `-- name: EnqueueJobs :many
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), e.value, CAST($3 AS TEXT), CAST($4 AS BIGINT),
-       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT),
-       CAST($9 AS TEXT), CAST($10 AS TEXT), CAST($11 AS TEXT),
-       CAST($12 AS BIGINT), CAST($12 AS BIGINT)
+SELECT $1, $2, e.value, $3, $4,
+       $5, $6, $7, $8,
+       $9, $10, $11,
+       $12, $12
 FROM jsonb_array_elements_text(CAST(CAST($13 AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ORDER BY e.n
@@ -495,10 +493,10 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
-       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT),
-       CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS TEXT),
-       CAST($12 AS TEXT), CAST($13 AS BIGINT), CAST($13 AS BIGINT)
+SELECT $1, $2, $3, $4,
+       $5, $6, $7, $8,
+       $9, $10, $11,
+       $12, $13, $13
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
@@ -569,25 +567,25 @@ func (q *Queries) ImportJobs(ctx context.Context, items string) (int64, error) {
 
 const replaceWaitingJob = `-- name: ReplaceWaitingJob :execrows
 UPDATE sqluice_jobs SET
-    status = CASE WHEN CAST($1 AS BIGINT) IS NULL AND priority = CAST($2 AS BIGINT)
-        AND queue = CAST($3 AS TEXT) THEN status ELSE 'scheduled' END,
-    run_after = CASE WHEN successor_at IS NOT NULL THEN run_after ELSE COALESCE(CAST($1 AS BIGINT), run_after) + CASE
-        WHEN updated_at <= CAST($4 AS BIGINT) OR updated_at > CAST($5 AS BIGINT) THEN 0
-        WHEN updated_at - CAST($4 AS BIGINT) < CAST($6 AS BIGINT) THEN updated_at - CAST($4 AS BIGINT) ELSE CAST($6 AS BIGINT) END END,
-    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST($1 AS BIGINT), successor_at) + CASE
-        WHEN updated_at <= CAST($4 AS BIGINT) OR updated_at > CAST($5 AS BIGINT) THEN 0
-        WHEN updated_at - CAST($4 AS BIGINT) < CAST($6 AS BIGINT) THEN updated_at - CAST($4 AS BIGINT) ELSE CAST($6 AS BIGINT) END END,
-    start_by = CAST($7 AS BIGINT) + CAST($8 AS BIGINT) * CASE
-        WHEN updated_at <= CAST($4 AS BIGINT) OR updated_at > CAST($5 AS BIGINT) THEN 0
-        WHEN updated_at - CAST($4 AS BIGINT) < CAST($6 AS BIGINT) THEN updated_at - CAST($4 AS BIGINT) ELSE CAST($6 AS BIGINT) END,
-    updated_at = CASE WHEN updated_at BETWEEN CAST($4 AS BIGINT) AND CAST($5 AS BIGINT) THEN updated_at ELSE CAST($4 AS BIGINT) END,
-    queue = CAST($3 AS TEXT), priority = CAST($2 AS BIGINT), payload = CAST($9 AS TEXT),
-    max_attempts = CAST($10 AS BIGINT), timeout = CAST($11 AS BIGINT),
-    user_id = CAST($12 AS TEXT), tags = CAST($13 AS TEXT),
-    metadata = CAST($14 AS TEXT)
-WHERE id = CAST($15 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST($16 AS BIGINT)
+    status = CASE WHEN CAST($1 AS BIGINT) IS NULL AND priority = $2
+        AND queue = $3 THEN status ELSE 'scheduled' END,
+    run_after = CASE WHEN successor_at IS NOT NULL THEN run_after ELSE COALESCE($1, run_after) + CASE
+        WHEN updated_at <= $4 OR updated_at > $5 THEN 0
+        WHEN updated_at - $4 < $6 THEN updated_at - $4 ELSE $6 END END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE($1, successor_at) + CASE
+        WHEN updated_at <= $4 OR updated_at > $5 THEN 0
+        WHEN updated_at - $4 < $6 THEN updated_at - $4 ELSE $6 END END,
+    start_by = $7 + CAST($8 AS BIGINT) * CASE
+        WHEN updated_at <= $4 OR updated_at > $5 THEN 0
+        WHEN updated_at - $4 < $6 THEN updated_at - $4 ELSE $6 END,
+    updated_at = CASE WHEN updated_at BETWEEN $4 AND $5 THEN updated_at ELSE $4 END,
+    queue = $3, priority = $2, payload = $9,
+    max_attempts = $10, timeout = $11,
+    user_id = $12, tags = $13,
+    metadata = $14
+WHERE id = $15 AND status IN ('scheduled', 'pending') AND attempt = $16
   AND COALESCE(successor_at, -1) = CAST($17 AS BIGINT)
-  AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR(CAST($9 AS TEXT), 1, 19) = '"sqluice:encrypted:')
+  AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR($9, 1, 19) = '"sqluice:encrypted:')
 `
 
 type ReplaceWaitingJobParams struct {

@@ -10,13 +10,13 @@ import (
 )
 
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS k
+SELECT COUNT(*) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS k
 WHERE CAST(?2 AS TEXT) = '' AND EXISTS (
     SELECT 1 FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
+    WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
 )
-AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?3 AS TEXT) AND h.kind = k.value)
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?3 AND h.kind = k.value)
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?3 AND q.paused_at IS NOT NULL)
 `
 
 type HasClaimableJobsParams struct {
@@ -35,19 +35,19 @@ func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsPara
 }
 
 const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS l JOIN json_each(CAST(?2 AS TEXT)) AS k
+SELECT COUNT(*) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS l JOIN json_each(CAST(?2 AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > ?3 LIMIT 1 OFFSET 0)
 )
 OR (EXISTS (
     SELECT 1 FROM sqluice_jobs AS p
-    WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST(?3 AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= ?3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > ?3 LIMIT 1 OFFSET 0)
 ) OR EXISTS (
     SELECT 1 FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= CAST(?3 AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= ?3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > ?3 LIMIT 1 OFFSET 0)
 ))
 AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value)
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
@@ -162,10 +162,10 @@ func (q *Queries) ListPendingQueues(ctx context.Context, arg ListPendingQueuesPa
 }
 
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending'
 WHERE id IN (
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= CAST(?1 AS BIGINT)
+    WHERE d.status = 'scheduled' AND d.run_after <= ?1
     ORDER BY d.run_after, d.id LIMIT CAST(?2 AS BIGINT)
 )
 `

@@ -10,20 +10,19 @@ import (
 )
 
 const claimJobs = `-- name: ClaimJobs :many
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?1 AS BIGINT),
-                lease_until = CAST(?2 AS BIGINT), started_at = CAST(?3 AS BIGINT),
-                updated_at = CAST(?3 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?2 AS BIGINT),
+                lease_until = CAST(?3 AS BIGINT), started_at = ?1
 WHERE id IN (
     SELECT c.id FROM json_each(CAST(?4 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
         SELECT j.id FROM sqluice_jobs AS j
-        WHERE CAST(?5 AS TEXT) = '' AND j.status = 'pending' AND j.queue = CAST(?6 AS TEXT) AND j.kind = k.value
-          AND j.run_after <= CAST(?3 AS BIGINT)
+        WHERE CAST(?5 AS TEXT) = '' AND j.status = 'pending' AND j.queue = ?6 AND j.kind = k.value
+          AND j.run_after <= ?1
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?7 AS BIGINT)
     )
-    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?6 AS TEXT) AND q.paused_at IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?6 AS TEXT) AND h.kind = k.value)
-      AND (CAST(?8 AS BIGINT) = 0 OR CAST(?8 AS BIGINT)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?6 AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?6 AND h.kind = k.value)
+      AND (CAST(?8 AS BIGINT) = 0 OR ?8
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?7 AS BIGINT)
 )
@@ -32,9 +31,9 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 `
 
 type ClaimJobsParams struct {
+	Now           int64  `json:"now"`
 	WorkerID      int64  `json:"worker_id"`
 	LeaseUntil    int64  `json:"lease_until"`
-	Now           int64  `json:"now"`
 	Kinds         string `json:"kinds"`
 	Cursors       string `json:"cursors"`
 	Queue         string `json:"queue"`
@@ -68,9 +67,9 @@ type ClaimJobsRow struct {
 // cursors, when not empty, say where to begin, on PostgreSQL.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, claimJobs,
+		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
-		arg.Now,
 		arg.Kinds,
 		arg.Cursors,
 		arg.Queue,
@@ -117,22 +116,21 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 }
 
 const claimListedJobs = `-- name: ClaimListedJobs :many
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?1 AS BIGINT),
-                lease_until = CAST(?2 AS BIGINT), started_at = CAST(?3 AS BIGINT),
-                updated_at = CAST(?3 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?2 AS BIGINT),
+                lease_until = CAST(?3 AS BIGINT), started_at = ?1
 WHERE id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
-  AND COALESCE(status, '') = 'pending' AND queue = CAST(?5 AS TEXT) AND run_after <= CAST(?3 AS BIGINT)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?5 AS TEXT) AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?5 AS TEXT) AND h.kind = sqluice_jobs.kind)
+  AND COALESCE(status, '') = 'pending' AND queue = CAST(?5 AS TEXT) AND run_after <= ?1
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?5 AND q.paused_at IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?5 AND h.kind = sqluice_jobs.kind)
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
 type ClaimListedJobsParams struct {
+	Now        int64  `json:"now"`
 	WorkerID   int64  `json:"worker_id"`
 	LeaseUntil int64  `json:"lease_until"`
-	Now        int64  `json:"now"`
 	Ids        string `json:"ids"`
 	Queue      string `json:"queue"`
 }
@@ -161,9 +159,9 @@ type ClaimListedJobsRow struct {
 // them. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams) ([]ClaimListedJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, claimListedJobs,
+		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
-		arg.Now,
 		arg.Ids,
 		arg.Queue,
 	)
@@ -209,21 +207,21 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
 INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
-SELECT CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), CAST(?5 AS TEXT), 'running',
-       CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT),
-       CAST(?10 AS BIGINT), CAST(?11 AS TEXT), CAST(?12 AS TEXT),
-       CAST(?13 AS TEXT), CAST(?14 AS BIGINT), CAST(?15 AS BIGINT), CAST(?4 AS BIGINT), 1
+SELECT CAST(?1 AS BIGINT), ?2, ?3, CAST(?4 AS BIGINT), ?5, 'running',
+       ?6, ?7, ?8, ?9,
+       ?10, ?11, ?12,
+       ?13, ?14, CAST(?15 AS BIGINT), ?4, 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?3 AS TEXT) AND h.kind = CAST(?2 AS TEXT))
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?1 AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?3 AND q.paused_at IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?3 AND h.kind = ?2)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
-      > CAST(?4 AS BIGINT)
+      > ?4
   AND NOT EXISTS (
     SELECT 1 FROM json_each(CAST(?16 AS TEXT)) AS k WHERE EXISTS (
-        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
     )
-    AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(?3 AS TEXT) AND o.kind = k.value)
+    AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = ?3 AND o.kind = k.value)
   )
   AND CAST(?17 AS TEXT) = '' /* they are for PostgreSQL */
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -321,14 +319,14 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 const enqueueJob = `-- name: EnqueueJob :one
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   unique_key, successor_at, request_id, user_id, tags, metadata, created_at, updated_at)
-SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
-       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS BIGINT),
-       CAST(?12 AS TEXT), CAST(?13 AS TEXT), CAST(?14 AS TEXT),
-       CAST(?15 AS TEXT), CAST(?16 AS BIGINT), CAST(?16 AS BIGINT)
+SELECT CAST(?1 AS TEXT), ?2, ?3, ?4,
+       ?5, ?6, ?7, ?8,
+       ?9, CAST(?10 AS TEXT), ?11,
+       ?12, ?13, ?14,
+       ?15, ?16, ?16
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND NOT EXISTS (
-    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST(?1 AS TEXT) AND s.unique_key = CAST(?10 AS TEXT)
+    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = ?1 AND s.unique_key = ?10
       AND s.successor_at IS NOT NULL)
 ON CONFLICT DO NOTHING
 RETURNING id
@@ -382,10 +380,10 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 const enqueueJobs = `-- name: EnqueueJobs :many
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), e.value, CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
-       CAST(?9 AS TEXT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
-       CAST(?12 AS BIGINT), CAST(?12 AS BIGINT)
+SELECT ?1, ?2, e.value, ?3, ?4,
+       ?5, ?6, ?7, ?8,
+       ?9, ?10, ?11,
+       ?12, ?12
 FROM json_each(CAST(?13 AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
@@ -449,10 +447,10 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
-       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
-       CAST(?12 AS TEXT), CAST(?13 AS BIGINT), CAST(?13 AS BIGINT)
+SELECT ?1, ?2, ?3, ?4,
+       ?5, ?6, ?7, ?8,
+       ?9, ?10, ?11,
+       ?12, ?13, ?13
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
@@ -519,25 +517,25 @@ func (q *Queries) ImportJobs(ctx context.Context, items string) (int64, error) {
 
 const replaceWaitingJob = `-- name: ReplaceWaitingJob :execrows
 UPDATE sqluice_jobs SET
-    status = CASE WHEN CAST(?1 AS BIGINT) IS NULL AND priority = CAST(?2 AS BIGINT)
-        AND queue = CAST(?3 AS TEXT) THEN status ELSE 'scheduled' END,
-    run_after = CASE WHEN successor_at IS NOT NULL THEN run_after ELSE COALESCE(CAST(?1 AS BIGINT), run_after) + CASE
-        WHEN updated_at <= CAST(?4 AS BIGINT) OR updated_at > CAST(?5 AS BIGINT) THEN 0
-        WHEN updated_at - CAST(?4 AS BIGINT) < CAST(?6 AS BIGINT) THEN updated_at - CAST(?4 AS BIGINT) ELSE CAST(?6 AS BIGINT) END END,
-    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(?1 AS BIGINT), successor_at) + CASE
-        WHEN updated_at <= CAST(?4 AS BIGINT) OR updated_at > CAST(?5 AS BIGINT) THEN 0
-        WHEN updated_at - CAST(?4 AS BIGINT) < CAST(?6 AS BIGINT) THEN updated_at - CAST(?4 AS BIGINT) ELSE CAST(?6 AS BIGINT) END END,
-    start_by = CAST(?7 AS BIGINT) + CAST(?8 AS BIGINT) * CASE
-        WHEN updated_at <= CAST(?4 AS BIGINT) OR updated_at > CAST(?5 AS BIGINT) THEN 0
-        WHEN updated_at - CAST(?4 AS BIGINT) < CAST(?6 AS BIGINT) THEN updated_at - CAST(?4 AS BIGINT) ELSE CAST(?6 AS BIGINT) END,
-    updated_at = CASE WHEN updated_at BETWEEN CAST(?4 AS BIGINT) AND CAST(?5 AS BIGINT) THEN updated_at ELSE CAST(?4 AS BIGINT) END,
-    queue = CAST(?3 AS TEXT), priority = CAST(?2 AS BIGINT), payload = CAST(?9 AS TEXT),
-    max_attempts = CAST(?10 AS BIGINT), timeout = CAST(?11 AS BIGINT),
-    user_id = CAST(?12 AS TEXT), tags = CAST(?13 AS TEXT),
-    metadata = CAST(?14 AS TEXT)
-WHERE id = CAST(?15 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(?16 AS BIGINT)
+    status = CASE WHEN CAST(?1 AS BIGINT) IS NULL AND priority = ?2
+        AND queue = ?3 THEN status ELSE 'scheduled' END,
+    run_after = CASE WHEN successor_at IS NOT NULL THEN run_after ELSE COALESCE(?1, run_after) + CASE
+        WHEN updated_at <= ?4 OR updated_at > ?5 THEN 0
+        WHEN updated_at - ?4 < ?6 THEN updated_at - ?4 ELSE ?6 END END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(?1, successor_at) + CASE
+        WHEN updated_at <= ?4 OR updated_at > ?5 THEN 0
+        WHEN updated_at - ?4 < ?6 THEN updated_at - ?4 ELSE ?6 END END,
+    start_by = ?7 + CAST(?8 AS BIGINT) * CASE
+        WHEN updated_at <= ?4 OR updated_at > ?5 THEN 0
+        WHEN updated_at - ?4 < ?6 THEN updated_at - ?4 ELSE ?6 END,
+    updated_at = CASE WHEN updated_at BETWEEN ?4 AND ?5 THEN updated_at ELSE ?4 END,
+    queue = ?3, priority = ?2, payload = ?9,
+    max_attempts = ?10, timeout = ?11,
+    user_id = ?12, tags = ?13,
+    metadata = ?14
+WHERE id = ?15 AND status IN ('scheduled', 'pending') AND attempt = ?16
   AND COALESCE(successor_at, -1) = CAST(?17 AS BIGINT)
-  AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR(CAST(?9 AS TEXT), 1, 19) = '"sqluice:encrypted:')
+  AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR(?9, 1, 19) = '"sqluice:encrypted:')
 `
 
 type ReplaceWaitingJobParams struct {

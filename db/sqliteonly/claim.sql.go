@@ -10,16 +10,15 @@ import (
 )
 
 const startJobRange = `-- name: StartJobRange :execrows
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?1 AS BIGINT),
-                lease_until = CAST(?2 AS BIGINT), started_at = CAST(?3 AS BIGINT),
-                updated_at = CAST(?3 AS BIGINT)
-WHERE id BETWEEN CAST(?4 AS BIGINT) AND CAST(?5 AS BIGINT) AND COALESCE(status, '') = 'pending'
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?2 AS BIGINT),
+                lease_until = CAST(?3 AS BIGINT), started_at = ?1
+WHERE id BETWEEN ?4 AND ?5 AND COALESCE(status, '') = 'pending'
 `
 
 type StartJobRangeParams struct {
+	Now        int64 `json:"now"`
 	WorkerID   int64 `json:"worker_id"`
 	LeaseUntil int64 `json:"lease_until"`
-	Now        int64 `json:"now"`
 	First      int64 `json:"first"`
 	Last       int64 `json:"last"`
 }
@@ -27,9 +26,9 @@ type StartJobRangeParams struct {
 // StartJobRange is StartJobs for jobs whose ids have no gap. It walks through them once; StartJobs looks each up twice.
 func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, startJobRange,
+		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
-		arg.Now,
 		arg.First,
 		arg.Last,
 	)
@@ -40,25 +39,24 @@ func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (i
 }
 
 const startJobs = `-- name: StartJobs :execrows
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?1 AS BIGINT),
-                lease_until = CAST(?2 AS BIGINT), started_at = CAST(?3 AS BIGINT),
-                updated_at = CAST(?3 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?2 AS BIGINT),
+                lease_until = CAST(?3 AS BIGINT), started_at = ?1
 WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
 `
 
 type StartJobsParams struct {
+	Now        int64  `json:"now"`
 	WorkerID   int64  `json:"worker_id"`
 	LeaseUntil int64  `json:"lease_until"`
-	Now        int64  `json:"now"`
 	Ids        string `json:"ids"`
 }
 
 // StartJobs hands pending jobs, a JSON list of ids, to a worker.
 func (q *Queries) StartJobs(ctx context.Context, arg StartJobsParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, startJobs,
+		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
-		arg.Now,
 		arg.Ids,
 	)
 	if err != nil {

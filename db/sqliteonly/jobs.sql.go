@@ -12,22 +12,22 @@ import (
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :execlastid
 INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, attempt, updated_at)
-VALUES (CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), CAST(?5 AS TEXT),
-        'running', CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT), CAST(?10 AS BIGINT),
-        CAST(?11 AS TEXT), CAST(?12 AS TEXT), CAST(?13 AS TEXT),
-        CAST(?14 AS BIGINT), CAST(?15 AS BIGINT), 1,
+VALUES (CAST(?1 AS BIGINT), ?2, ?3, CAST(?4 AS BIGINT), ?5,
+        'running', ?6, ?7, ?8, ?9, ?10,
+        ?11, ?12, ?13,
+        ?14, CAST(?15 AS BIGINT), 1,
         CASE WHEN EXISTS (
                  SELECT 1 FROM json_each(CAST(?16 AS TEXT)) AS k WHERE CAST(?17 AS TEXT) = '' AND EXISTS (
-                     SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
+                     SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
                  )
-                 AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(?3 AS TEXT) AND o.kind = k.value)
+                 AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = ?3 AND o.kind = k.value)
              )
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
-               OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
-               OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
-               OR EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?3 AS TEXT) AND h.kind = CAST(?2 AS TEXT))
-               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= CAST(?4 AS BIGINT))
-             THEN NULL ELSE CAST(?4 AS BIGINT) END)
+               OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?1 AND w.ended_at IS NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?3 AND q.paused_at IS NOT NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?3 AND h.kind = ?2)
+               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= ?4)
+             THEN NULL ELSE ?4 END)
 `
 
 type EnqueueClaimedJobParams struct {
@@ -82,10 +82,10 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 const enqueueJobs = `-- name: EnqueueJobs :execlastid
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), e.value, CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
-       CAST(?9 AS TEXT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
-       CAST(?12 AS BIGINT), CAST(?12 AS BIGINT)
+SELECT ?1, ?2, e.value, ?3, ?4,
+       ?5, ?6, ?7, ?8,
+       ?9, ?10, ?11,
+       ?12, ?12
 FROM json_each(CAST(?13 AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 `
@@ -134,10 +134,10 @@ const enqueueKeylessJob = `-- name: EnqueueKeylessJob :execlastid
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(?1 AS TEXT) END,
-        CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT), CAST(?5 AS BIGINT),
-        CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT),
-        CAST(?10 AS TEXT), CAST(?11 AS TEXT), CAST(?12 AS TEXT),
-        CAST(?13 AS BIGINT), CAST(?13 AS BIGINT))
+        ?2, ?3, ?4, ?5,
+        ?6, ?7, ?8, ?9,
+        ?10, ?11, ?12,
+        ?13, ?13)
 `
 
 type EnqueueKeylessJobParams struct {
@@ -184,8 +184,8 @@ const getClaimedJob = `-- name: GetClaimedJob :one
 SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, j.attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j
-WHERE j.id = CAST(?1 AS BIGINT) AND j.status = 'running' AND j.attempt = 1 AND j.worker_id = CAST(?2 AS BIGINT)
-  AND j.kind = CAST(?3 AS TEXT) AND j.queue = CAST(?4 AS TEXT) AND j.run_after <= CAST(?5 AS BIGINT)
+WHERE j.id = ?1 AND j.status = 'running' AND j.attempt = 1 AND j.worker_id = CAST(?2 AS BIGINT)
+  AND j.kind = ?3 AND j.queue = ?4 AND j.run_after <= ?5
 `
 
 type GetClaimedJobParams struct {
@@ -250,18 +250,18 @@ func (q *Queries) GetClaimedJob(ctx context.Context, arg GetClaimedJobParams) (G
 }
 
 const listClaimableJobs = `-- name: ListClaimableJobs :many
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j WHERE j.id IN (
     SELECT c.id FROM json_each(CAST(?1 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(?2 AS TEXT) AND i.kind = k.value
-          AND i.run_after <= CAST(?3 AS BIGINT)
+        WHERE i.status = 'pending' AND i.queue = ?2 AND i.kind = k.value
+          AND i.run_after <= ?3
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(?4 AS BIGINT)
     )
-    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?5 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?2 AS TEXT) AND h.kind = k.value)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?5 AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?2 AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?2 AND h.kind = k.value)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
 )
 `

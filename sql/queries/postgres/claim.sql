@@ -1,9 +1,9 @@
 -- name: PromoteDueJobs :execrows
 -- PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT)
+    WHERE d.status = 'scheduled' AND d.run_after <= @now
     ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
     FOR UPDATE SKIP LOCKED
 ));
@@ -11,7 +11,7 @@ WHERE id = ANY (ARRAY(
 -- name: HasClaimableJobs :one
 -- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue and are not paused in it, as the queue is not.
 -- It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
+SELECT COUNT(*) AS kinds FROM (
     SELECT j.id FROM (
         SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
                COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
@@ -20,46 +20,46 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = b.kind)
+        WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = b.kind
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = b.kind)
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(@cursors, '') AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = f.value->>0)
+        WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = f.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = f.value->>0)
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'before') AS a (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(@cursors, '') AS jsonb)->'before') AS a (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = a.value->>0
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = a.value->>0)
+        WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = a.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = a.value->>0)
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
 ) AS c
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL);
 
 -- name: ListPendingQueues :many
 -- ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
 -- kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
 WITH RECURSIVE w (queue, n) AS (
-    (SELECT f.queue, CAST(1 AS BIGINT) FROM sqluice_jobs AS f WHERE f.status = 'pending' ORDER BY f.queue LIMIT 1)
+    (SELECT f.queue, 1 FROM sqluice_jobs AS f WHERE f.status = 'pending' ORDER BY f.queue LIMIT 1)
     UNION ALL
     SELECT i.queue, w.n + 1 FROM w CROSS JOIN LATERAL (
         SELECT x.queue FROM sqluice_jobs AS x WHERE x.status = 'pending' AND x.queue > w.queue ORDER BY x.queue LIMIT 1
     ) AS i
     WHERE w.n < CAST(@n AS BIGINT)
 )
-SELECT CAST(w.queue AS TEXT) AS queue, CAST(CASE WHEN EXISTS (
+SELECT w.queue AS queue, CAST(CASE WHEN EXISTS (
     SELECT 1 FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i WHERE i.status = 'pending' AND i.queue = w.queue AND i.kind = k.value
           AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value) LIMIT 1
@@ -105,22 +105,22 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q
 -- name: HasUnfinishedJobs :one
 -- HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
 -- It is one statement, so that a job that goes from one to the other is not missed.
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS l (value)
+SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS l (value)
 CROSS JOIN jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0) LIMIT 1)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > @now LIMIT 1 OFFSET 0) LIMIT 1)
     UNION ALL
     (SELECT p.id FROM sqluice_jobs AS p
-     WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+     WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= @now
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > @now LIMIT 1 OFFSET 0)
        AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
        AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
-     WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT) /* by sqluice_jobs_due: few are due and not promoted */
+     WHERE d.status = 'scheduled' AND d.run_after <= @now /* by sqluice_jobs_due: few are due and not promoted */
        AND COALESCE(d.queue, '') = l.value AND COALESCE(d.kind, '') = k.value
-       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > @now LIMIT 1 OFFSET 0)
        AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL)
        AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value) LIMIT 1)
     LIMIT 1

@@ -3,10 +3,10 @@
 -- No row means that the queue is closed by a move.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
-       CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
-       CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
-       CAST(@now AS BIGINT), CAST(@now AS BIGINT)
+SELECT @kind, @queue, e.value, @status, @priority,
+       @run_after, sqlc.narg('start_by'), @max_attempts, @timeout,
+       sqlc.narg('user_id'), sqlc.narg('tags'), sqlc.narg('metadata'),
+       @now, @now
 FROM jsonb_array_elements_text(CAST(CAST(@payloads AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ORDER BY e.n
@@ -17,9 +17,8 @@ RETURNING id;
 -- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 -- It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
 -- cursors, when not empty, say where to begin, on PostgreSQL.
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
-                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
-                updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+                lease_until = CAST(@lease_until AS BIGINT), started_at = @now
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
            an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
@@ -34,30 +33,30 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         ) AS b
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
-              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = b.kind)
+            WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = b.kind
+              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = b.kind)
               AND i.priority > b.low AND i.priority < b.high
-              AND i.run_after <= CAST(@now AS BIGINT)
+              AND i.run_after <= @now
             ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
             FOR UPDATE SKIP LOCKED
         ) AS j
         UNION ALL
         SELECT j.id, j.priority, j.run_after
-        FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
+        FROM jsonb_array_elements(CAST(NULLIF(@cursors, '') AS jsonb)->'from') AS f (value)
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
-              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = f.value->>0)
+            WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = f.value->>0
+              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = f.value->>0)
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
-              AND i.run_after <= CAST(@now AS BIGINT)
+              AND i.run_after <= @now
             ORDER BY i.run_after, i.id LIMIT CAST(@n AS BIGINT)
             FOR UPDATE SKIP LOCKED
         ) AS j
     ) AS c
-    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-      AND (CAST(@none_due_before AS BIGINT) = 0 OR CAST(@none_due_before AS BIGINT)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+      AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 ))
@@ -67,18 +66,17 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 -- name: ClaimListedJobs :many
 -- ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
 -- them. It does not wait for rows that are locked (on SQLite none are).
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
-                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
-                updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+                lease_until = CAST(@lease_until AS BIGINT), started_at = @now
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((
-        SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+        SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
       ) AS BIGINT[]))
-      AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = CAST(@queue AS TEXT) AND j.run_after <= CAST(@now AS BIGINT)
-      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = COALESCE(j.kind, ''))
+      AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = @queue AND j.run_after <= @now
+      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = COALESCE(j.kind, ''))
     FOR UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -92,16 +90,16 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 -- not get: the caller must undo the insert then.
 INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
-SELECT CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@started_at AS BIGINT), CAST(@payload AS TEXT), 'running',
-       CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT),
-       CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
-       CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT), 1
+SELECT CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@started_at AS BIGINT), @payload, 'running',
+       @priority, @run_after, sqlc.narg('start_by'), @max_attempts,
+       @timeout, sqlc.narg('user_id'), sqlc.narg('tags'),
+       sqlc.narg('metadata'), @now, CAST(@lease_until AS BIGINT), @started_at, 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = CAST(@kind AS TEXT))
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = @kind)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
-      > CAST(@started_at AS BIGINT)
+      > @started_at
   AND NOT EXISTS (
     SELECT 1 FROM (
         SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
@@ -111,25 +109,25 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
     ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(@queue AS TEXT) AND o.kind = b.kind)
+        WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = b.kind
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = @queue AND o.kind = b.kind)
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
   )
   AND NOT EXISTS (
-    SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
+    SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(@cursors, '') AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(@queue AS TEXT) AND o.kind = f.value->>0)
+        WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = f.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = @queue AND o.kind = f.value->>0)
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
   )
-RETURNING CAST(CASE WHEN status = 'running' AND attempt = 1 AND worker_id = CAST(@worker_id AS BIGINT) AND kind = CAST(@kind AS TEXT)
-                     AND queue = CAST(@queue AS TEXT) AND run_after <= CAST(@started_at AS BIGINT) THEN id ELSE 0 END AS BIGINT) AS id,
+RETURNING CAST(CASE WHEN status = 'running' AND attempt = 1 AND worker_id = @worker_id AND kind = @kind
+                     AND queue = @queue AND run_after <= @started_at THEN id ELSE 0 END AS BIGINT) AS id,
           kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 

@@ -1,22 +1,22 @@
 -- name: PromoteDueJobs :execrows
 -- PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id IN (
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT)
+    WHERE d.status = 'scheduled' AND d.run_after <= @now
     ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
 );
 
 -- name: HasClaimableJobs :one
 -- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue and are not paused in it, as the queue is not.
 -- It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
+SELECT COUNT(*) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
 WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
     SELECT 1 FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+    WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
 )
-AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = k.value)
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = k.value)
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL);
 
 -- name: ListPendingQueues :many
 -- ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
@@ -51,19 +51,19 @@ AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND
 -- name: HasUnfinishedJobs :one
 -- HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
 -- It is one statement, so that a job that goes from one to the other is not missed.
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@queues AS TEXT)) AS l JOIN json_each(CAST(@kinds AS TEXT)) AS k
+SELECT COUNT(*) AS kinds FROM json_each(CAST(@queues AS TEXT)) AS l JOIN json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > @now LIMIT 1 OFFSET 0)
 )
 OR (EXISTS (
     SELECT 1 FROM sqluice_jobs AS p
-    WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= @now
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > @now LIMIT 1 OFFSET 0)
 ) OR EXISTS (
     SELECT 1 FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= CAST(@now AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= @now
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > @now LIMIT 1 OFFSET 0)
 ))
 AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value)
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL);

@@ -3,10 +3,10 @@
 -- No row means that the queue is closed by a move.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
-       CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
-       CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
-       CAST(@now AS BIGINT), CAST(@now AS BIGINT)
+SELECT @kind, @queue, e.value, @status, @priority,
+       @run_after, sqlc.narg('start_by'), @max_attempts, @timeout,
+       sqlc.narg('user_id'), sqlc.narg('tags'), sqlc.narg('metadata'),
+       @now, @now
 FROM json_each(CAST(@payloads AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id;
@@ -16,20 +16,19 @@ RETURNING id;
 -- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 -- It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
 -- cursors, when not empty, say where to begin, on PostgreSQL.
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
-                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
-                updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+                lease_until = CAST(@lease_until AS BIGINT), started_at = @now
 WHERE id IN (
     SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
         SELECT j.id FROM sqluice_jobs AS j
-        WHERE CAST(@cursors AS TEXT) = '' AND j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
-          AND j.run_after <= CAST(@now AS BIGINT)
+        WHERE CAST(@cursors AS TEXT) = '' AND j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
+          AND j.run_after <= @now
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
     )
-    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = k.value)
-      AND (CAST(@none_due_before AS BIGINT) = 0 OR CAST(@none_due_before AS BIGINT)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = k.value)
+      AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 )
@@ -39,14 +38,13 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 -- name: ClaimListedJobs :many
 -- ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
 -- them. It does not wait for rows that are locked (on SQLite none are).
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
-                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
-                updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+                lease_until = CAST(@lease_until AS BIGINT), started_at = @now
 WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
-  AND COALESCE(status, '') = 'pending' AND queue = CAST(@queue AS TEXT) AND run_after <= CAST(@now AS BIGINT)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = sqluice_jobs.kind)
+  AND COALESCE(status, '') = 'pending' AND queue = CAST(@queue AS TEXT) AND run_after <= @now
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = sqluice_jobs.kind)
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
@@ -58,21 +56,21 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 -- not get: the caller must undo the insert then.
 INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
-SELECT CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@started_at AS BIGINT), CAST(@payload AS TEXT), 'running',
-       CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT),
-       CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
-       CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT), 1
+SELECT CAST(@worker_id AS BIGINT), @kind, @queue, CAST(@started_at AS BIGINT), @payload, 'running',
+       @priority, @run_after, sqlc.narg('start_by'), @max_attempts,
+       @timeout, sqlc.narg('user_id'), sqlc.narg('tags'),
+       sqlc.narg('metadata'), @now, CAST(@lease_until AS BIGINT), @started_at, 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = CAST(@kind AS TEXT))
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = @kind)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
-      > CAST(@started_at AS BIGINT)
+      > @started_at
   AND NOT EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
-        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
     )
-    AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(@queue AS TEXT) AND o.kind = k.value)
+    AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = @queue AND o.kind = k.value)
   )
   AND CAST(@cursors AS TEXT) = '' /* they are for PostgreSQL */
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,

@@ -4,10 +4,10 @@
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(@kind AS TEXT) END,
-        CAST(@queue AS TEXT), CAST(@payload AS TEXT), CAST(@status AS TEXT), CAST(@priority AS BIGINT),
-        CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
-        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
-        CAST(@now AS BIGINT), CAST(@now AS BIGINT));
+        @queue, @payload, @status, @priority,
+        @run_after, sqlc.narg('start_by'), @max_attempts, @timeout,
+        sqlc.narg('user_id'), sqlc.narg('tags'), sqlc.narg('metadata'),
+        @now, @now);
 
 -- name: EnqueueClaimedJob :execlastid
 -- EnqueueClaimedJob adds one job that a worker holds, and returns its id, as the statement of that name for both engines does.
@@ -15,22 +15,22 @@ VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(
 -- that updated_at is NULL.
 INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, attempt, updated_at)
-VALUES (CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@started_at AS BIGINT), CAST(@payload AS TEXT),
-        'running', CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
-        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
-        CAST(@now AS BIGINT), CAST(@lease_until AS BIGINT), 1,
+VALUES (CAST(@worker_id AS BIGINT), @kind, @queue, CAST(@started_at AS BIGINT), @payload,
+        'running', @priority, @run_after, sqlc.narg('start_by'), @max_attempts, @timeout,
+        sqlc.narg('user_id'), sqlc.narg('tags'), sqlc.narg('metadata'),
+        @now, CAST(@lease_until AS BIGINT), 1,
         CASE WHEN EXISTS (
                  SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
-                     SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+                     SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
                  )
-                 AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(@queue AS TEXT) AND o.kind = k.value)
+                 AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = @queue AND o.kind = k.value)
              )
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
-               OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-               OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-               OR EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = CAST(@kind AS TEXT))
-               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= CAST(@started_at AS BIGINT))
-             THEN NULL ELSE CAST(@started_at AS BIGINT) END);
+               OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = @kind)
+               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= @started_at)
+             THEN NULL ELSE @started_at END);
 
 -- name: GetClaimedJob :one
 -- GetClaimedJob reads a job that EnqueueClaimedJob added, as ClaimJobs returns it. No row means that an application's trigger has made
@@ -38,35 +38,35 @@ VALUES (CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), C
 SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, j.attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j
-WHERE j.id = CAST(@id AS BIGINT) AND j.status = 'running' AND j.attempt = 1 AND j.worker_id = CAST(@worker_id AS BIGINT)
-  AND j.kind = CAST(@kind AS TEXT) AND j.queue = CAST(@queue AS TEXT) AND j.run_after <= CAST(@started_at AS BIGINT);
+WHERE j.id = @id AND j.status = 'running' AND j.attempt = 1 AND j.worker_id = CAST(@worker_id AS BIGINT)
+  AND j.kind = @kind AND j.queue = @queue AND j.run_after <= @started_at;
 
 -- name: EnqueueJobs :execlastid
 -- EnqueueJobs adds one job for each payload of a JSON list of strings and returns the last id. It adds all jobs, or none when
 -- the queue is closed by a move.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
-       CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
-       CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
-       CAST(@now AS BIGINT), CAST(@now AS BIGINT)
+SELECT @kind, @queue, e.value, @status, @priority,
+       @run_after, sqlc.narg('start_by'), @max_attempts, @timeout,
+       sqlc.narg('user_id'), sqlc.narg('tags'), sqlc.narg('metadata'),
+       @now, @now
 FROM json_each(CAST(@payloads AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m);
 
 -- name: ListClaimableJobs :many
 -- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand them over.
 -- For many jobs that costs less than an UPDATE that returns rows. No other writer may come between.
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j WHERE j.id IN (
     SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = k.value
-          AND i.run_after <= CAST(@now AS BIGINT)
+        WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = k.value
+          AND i.run_after <= @now
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
     )
-    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = k.value)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = k.value)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 );
