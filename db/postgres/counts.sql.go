@@ -68,7 +68,7 @@ FROM sqluice_jobs AS o WHERE o.status = 'scheduled' AND o.run_after <= $1 GROUP 
 UNION ALL
 SELECT r.queue, r.kind, 'running' AS status, COUNT(*) AS jobs,
        CAST(0 AS BIGINT) AS since
-FROM sqluice_jobs AS r WHERE r.status = 'running' GROUP BY r.queue, r.kind
+FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL GROUP BY r.queue, r.kind
 UNION ALL
 SELECT c.queue, c.kind, c.status, c.jobs, 0 AS since FROM sqluice_job_counts AS c WHERE c.jobs <> 0
 UNION ALL

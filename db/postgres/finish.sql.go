@@ -44,8 +44,8 @@ func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error 
 const cancelRequestedJob = `-- name: CancelRequestedJob :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'cancelled', last_error = $2,
                 finished_at = $1, lease_until = NULL
-WHERE id = $3 AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NOT NULL
-  AND attempt = $4 AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
+  AND cancel_requested_at IS NOT NULL
 `
 
 type CancelRequestedJobParams struct {
@@ -74,8 +74,7 @@ func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJob
 const cancelRunningJob = `-- name: CancelRunningJob :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'cancelled', last_error = $2,
                 finished_at = $1, lease_until = NULL
-WHERE id = $3 AND COALESCE(status, '') = 'running'
-  AND attempt = $4 AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
 `
 
 type CancelRunningJobParams struct {
@@ -103,8 +102,7 @@ func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobPara
 
 const completeJob = `-- name: CompleteJob :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'done', result = $2, finished_at = $1, lease_until = NULL
-WHERE id = $3 AND COALESCE(status, '') = 'running'
-  AND attempt = $4 AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
 `
 
 type CompleteJobParams struct {
@@ -117,7 +115,6 @@ type CompleteJobParams struct {
 
 // CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 // Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
-// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, completeJob,
 		arg.Now,
@@ -135,7 +132,7 @@ func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64
 const completeJobs = `-- name: CompleteJobs :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'done', finished_at = $1,
                 lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST($2 AS BIGINT)
+WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT)
   AND attempt = $3 AND id = ANY (CAST((
     SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
@@ -166,7 +163,7 @@ func (q *Queries) CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int
 const completeJobsWithResults = `-- name: CompleteJobsWithResults :execrows
 UPDATE sqluice_jobs AS j SET updated_at = $1, status = 'done', result = e.value->>2, finished_at = $1, lease_until = NULL
 FROM jsonb_array_elements(CAST(CAST($3 AS TEXT) AS jsonb)) AS e (value)
-WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST($2 AS BIGINT)
+WHERE j.status = 'running' AND j.worker_id = CAST($2 AS BIGINT)
   AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
 `
 
@@ -187,7 +184,7 @@ func (q *Queries) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsW
 
 const dropCompletedJobs = `-- name: DropCompletedJobs :many
 DELETE FROM sqluice_jobs
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST($1 AS BIGINT)
+WHERE status = 'running' AND worker_id = CAST($1 AS BIGINT)
   AND attempt = $2 AND id = ANY (CAST((
     SELECT CAST(translate($3, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
@@ -228,7 +225,7 @@ WHERE id IN (
     SELECT j.id FROM (SELECT CAST($2 AS BIGINT) AS id) AS w
     CROSS JOIN jsonb_array_elements(CAST(CAST($3 AS TEXT) AS jsonb)) AS e (value)
     JOIN sqluice_jobs AS j ON j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
-    WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = w.id
+    WHERE j.status = 'running' AND j.worker_id = w.id
     FOR UPDATE OF j SKIP LOCKED
 )
 `
@@ -251,8 +248,7 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int
 
 const failJob = `-- name: FailJob :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'failed', last_error = CAST($2 AS TEXT), finished_at = $1, lease_until = NULL
-WHERE id = $3 AND COALESCE(status, '') = 'running'
-  AND attempt = $4 AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
 `
 
 type FailJobParams struct {
@@ -346,8 +342,8 @@ const recordReleasedJobs = `-- name: RecordReleasedJobs :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message)
 SELECT l.id, l.attempt, l.worker_id, $1, 'released', '' FROM (
     SELECT j.id, j.attempt, j.worker_id FROM sqluice_jobs AS j
-    WHERE COALESCE(j.status, '') = 'running' AND j.cancel_requested_at IS NULL
-      AND COALESCE(j.worker_id, 0) = CAST($2 AS BIGINT) AND j.attempt = $3
+    WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
+      AND j.worker_id = CAST($2 AS BIGINT) AND j.attempt = $3
       AND j.id = ANY (CAST((
         SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
       ) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l
@@ -374,8 +370,7 @@ func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobs
 const releaseJob = `-- name: ReleaseJob :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = $2 AND COALESCE(status, '') = 'running'
-  AND attempt = $3 AND COALESCE(worker_id, 0) = CAST($4 AS BIGINT)
+WHERE id = $2 AND status = 'running' AND attempt = $3 AND worker_id = CAST($4 AS BIGINT)
 `
 
 type ReleaseJobParams struct {
@@ -402,8 +397,8 @@ func (q *Queries) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, 
 const releaseJobs = `-- name: ReleaseJobs :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
-  AND COALESCE(worker_id, 0) = CAST($2 AS BIGINT) AND attempt = $3
+WHERE status = 'running' AND cancel_requested_at IS NULL
+  AND worker_id = CAST($2 AS BIGINT) AND attempt = $3
   AND id = ANY (CAST((
     SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
@@ -435,8 +430,7 @@ const retryJob = `-- name: RetryJob :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = $2, run_after = $3,
                 last_error = CAST($4 AS TEXT),
                 worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = $5 AND COALESCE(status, '') = 'running'
-  AND attempt = $6 AND COALESCE(worker_id, 0) = CAST($7 AS BIGINT)
+WHERE id = $5 AND status = 'running' AND attempt = $6 AND worker_id = CAST($7 AS BIGINT)
 `
 
 type RetryJobParams struct {
@@ -468,8 +462,7 @@ func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, erro
 
 const setJobProgress = `-- name: SetJobProgress :execrows
 UPDATE sqluice_jobs SET updated_at = $1, progress = CAST($2 AS TEXT)
-WHERE id = $3 AND COALESCE(status, '') = 'running'
-  AND attempt = $4 AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
 `
 
 type SetJobProgressParams struct {
@@ -497,8 +490,7 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 
 const snoozeJob = `-- name: SnoozeJob :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = $2, run_after = $3, uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = $4 AND COALESCE(status, '') = 'running'
-  AND attempt = $5 AND COALESCE(worker_id, 0) = CAST($6 AS BIGINT)
+WHERE id = $4 AND status = 'running' AND attempt = $5 AND worker_id = CAST($6 AS BIGINT)
 `
 
 type SnoozeJobParams struct {
@@ -529,7 +521,7 @@ func (q *Queries) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, er
 const trimHeldAttempts = `-- name: TrimHeldAttempts :exec
 DELETE FROM sqluice_job_errors WHERE id IN (
     SELECT e.id FROM sqluice_jobs AS j JOIN sqluice_job_errors AS e ON e.job_id = j.id
-    WHERE j.status = 'running' AND j.worker_id = CAST($1 AS BIGINT)
+    WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST($1 AS BIGINT)
       AND e.attempt <= j.attempt - $2 AND e.cause IN ('snoozed', 'released', 'cancelled'))
 `
 

@@ -10,8 +10,8 @@ import (
 )
 
 const claimJobs = `-- name: ClaimJobs :many
-UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($2 AS BIGINT),
-                lease_until = CAST($3 AS BIGINT), started_at = $1
+UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+                worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
            an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
@@ -140,8 +140,8 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 }
 
 const claimListedJobs = `-- name: ClaimListedJobs :many
-UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($2 AS BIGINT),
-                lease_until = CAST($3 AS BIGINT), started_at = $1
+UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+                worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((

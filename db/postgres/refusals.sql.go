@@ -272,7 +272,7 @@ func (q *Queries) ListRefusals(ctx context.Context, jobID int64) ([]Refusal, err
 
 const listStuckJobIDs = `-- name: ListStuckJobIDs :many
 SELECT j.id FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
-WHERE j.status = 'running' AND (COALESCE(j.lease_until, 0) < CAST($1 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
+WHERE j.status = 'running' AND j.finished_at IS NULL AND (COALESCE(j.lease_until, 0) < CAST($1 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action = 'rescue' AND r.again_at > $2 LIMIT 1 OFFSET 0)
 `
 

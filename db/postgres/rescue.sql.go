@@ -12,7 +12,7 @@ import (
 const cancelStuckJobs = `-- name: CancelStuckJobs :many
 UPDATE sqluice_jobs SET updated_at = $1, status = 'cancelled', finished_at = $1,
                 lease_until = NULL
-WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
@@ -48,7 +48,7 @@ func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuck
 
 const countCrashes = `-- name: CountCrashes :execrows
 UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
-WHERE status = 'running' AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */)
 `
@@ -67,7 +67,7 @@ SELECT COUNT(CASE WHEN j.worker_id = CAST($1 AS BIGINT) THEN 1 END) AS held,
        COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST($2 AS BIGINT) THEN 1 END) AS stuck,
        (SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = $1 AND s.ended_at IS NULL) AS self,
        (SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS live
-FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running'
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running' AND j.finished_at IS NULL
 `
 
 type CountHouseworkParams struct {
@@ -101,7 +101,7 @@ UPDATE sqluice_jobs SET updated_at = $1, status = 'failed', finished_at = $1,
                 lease_until = NULL, last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
-WHERE status = 'running'
+WHERE status = 'running' AND finished_at IS NULL
   AND (attempt - uncounted >= max_attempts OR crashes >= $2 OR CAST($3 AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
@@ -148,7 +148,7 @@ const recordHeldJobs = `-- name: RecordHeldJobs :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT l.id, l.attempt, l.worker_id, l.started_at, $1, 'released', '' FROM (
     SELECT j.id, j.attempt, j.worker_id, j.started_at FROM sqluice_jobs AS j
-    WHERE j.status = 'running' AND j.worker_id = CAST($2 AS BIGINT) AND j.cancel_requested_at IS NULL
+    WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST($2 AS BIGINT) AND j.cancel_requested_at IS NULL
     ORDER BY j.id FOR NO KEY UPDATE) AS l
 `
 
@@ -175,12 +175,12 @@ FROM (
        claimed, would else be looked at anew beside the workers as they were before. */
     SELECT r.id, r.attempt, w.id AS worker, w.ended_at, w.end_reason, w.name
     FROM sqluice_jobs AS r LEFT JOIN sqluice_workers AS w ON w.id = r.worker_id
-    WHERE r.status = 'running'
+    WHERE r.status = 'running' AND r.finished_at IS NULL
       AND (COALESCE(r.lease_until, 0) < CAST($2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
       AND (CAST($3 AS TEXT) = '' OR r.id = ANY (CAST(translate(NULLIF($3, ''), '[]', '{}') AS BIGINT[])))
     OFFSET 0
 ) AS s
-JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND COALESCE(j.status, '') = 'running'
+JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND j.status = 'running'
 WHERE COALESCE(j.lease_until, 0) < $2 OR s.worker IS NULL OR s.ended_at IS NOT NULL
 FOR UPDATE OF j SKIP LOCKED
 `
@@ -206,7 +206,7 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 const releaseHeldJobs = `-- name: ReleaseHeldJobs :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'pending',
                 uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST($2 AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'
     LIMIT 1 OFFSET 0)
@@ -232,7 +232,7 @@ UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', worker_id = NULL, l
                 last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
-WHERE status = 'running' AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)

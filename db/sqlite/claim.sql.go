@@ -37,7 +37,7 @@ func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsPara
 const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
 SELECT COUNT(*) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS l JOIN json_each(CAST(?2 AS TEXT)) AS k
 WHERE EXISTS (
-    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
+    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND r.queue = l.value AND r.kind = k.value
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > ?3 LIMIT 1 OFFSET 0)
 )
 OR (EXISTS (

@@ -44,8 +44,8 @@ func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error 
 const cancelRequestedJob = `-- name: CancelRequestedJob :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', last_error = ?2,
                 finished_at = ?1, lease_until = NULL
-WHERE id = ?3 AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NOT NULL
-  AND attempt = ?4 AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
+  AND cancel_requested_at IS NOT NULL
 `
 
 type CancelRequestedJobParams struct {
@@ -74,8 +74,7 @@ func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJob
 const cancelRunningJob = `-- name: CancelRunningJob :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', last_error = ?2,
                 finished_at = ?1, lease_until = NULL
-WHERE id = ?3 AND COALESCE(status, '') = 'running'
-  AND attempt = ?4 AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type CancelRunningJobParams struct {
@@ -103,8 +102,7 @@ func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobPara
 
 const completeJob = `-- name: CompleteJob :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'done', result = ?2, finished_at = ?1, lease_until = NULL
-WHERE id = ?3 AND COALESCE(status, '') = 'running'
-  AND attempt = ?4 AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type CompleteJobParams struct {
@@ -117,7 +115,6 @@ type CompleteJobParams struct {
 
 // CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 // Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
-// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, completeJob,
 		arg.Now,
@@ -135,7 +132,7 @@ func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64
 const completeJobs = `-- name: CompleteJobs :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'done', finished_at = ?1,
                 lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(?2 AS BIGINT) /* not by sqluice_jobs_running */
+WHERE status = 'running' AND worker_id = CAST(?2 AS BIGINT)
   AND attempt = ?3 AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
 `
 
@@ -188,7 +185,7 @@ func (q *Queries) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsW
 
 const dropCompletedJobs = `-- name: DropCompletedJobs :many
 DELETE FROM sqluice_jobs
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(?1 AS BIGINT)
+WHERE status = 'running' AND worker_id = CAST(?1 AS BIGINT)
   AND attempt = ?2 AND id IN (SELECT e.value FROM json_each(CAST(?3 AS TEXT)) AS e)
 RETURNING id
 `
@@ -248,8 +245,7 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int
 
 const failJob = `-- name: FailJob :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'failed', last_error = CAST(?2 AS TEXT), finished_at = ?1, lease_until = NULL
-WHERE id = ?3 AND COALESCE(status, '') = 'running'
-  AND attempt = ?4 AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type FailJobParams struct {
@@ -364,8 +360,7 @@ func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobs
 const releaseJob = `-- name: ReleaseJob :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = ?2 AND COALESCE(status, '') = 'running'
-  AND attempt = ?3 AND COALESCE(worker_id, 0) = CAST(?4 AS BIGINT)
+WHERE id = ?2 AND status = 'running' AND attempt = ?3 AND worker_id = CAST(?4 AS BIGINT)
 `
 
 type ReleaseJobParams struct {
@@ -423,8 +418,7 @@ const retryJob = `-- name: RetryJob :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = ?2, run_after = ?3,
                 last_error = CAST(?4 AS TEXT),
                 worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = ?5 AND COALESCE(status, '') = 'running'
-  AND attempt = ?6 AND COALESCE(worker_id, 0) = CAST(?7 AS BIGINT)
+WHERE id = ?5 AND status = 'running' AND attempt = ?6 AND worker_id = CAST(?7 AS BIGINT)
 `
 
 type RetryJobParams struct {
@@ -456,8 +450,7 @@ func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, erro
 
 const setJobProgress = `-- name: SetJobProgress :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, progress = CAST(?2 AS TEXT)
-WHERE id = ?3 AND COALESCE(status, '') = 'running'
-  AND attempt = ?4 AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type SetJobProgressParams struct {
@@ -485,8 +478,7 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 
 const snoozeJob = `-- name: SnoozeJob :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = ?2, run_after = ?3, uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = ?4 AND COALESCE(status, '') = 'running'
-  AND attempt = ?5 AND COALESCE(worker_id, 0) = CAST(?6 AS BIGINT)
+WHERE id = ?4 AND status = 'running' AND attempt = ?5 AND worker_id = CAST(?6 AS BIGINT)
 `
 
 type SnoozeJobParams struct {
@@ -517,7 +509,7 @@ func (q *Queries) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, er
 const trimHeldAttempts = `-- name: TrimHeldAttempts :exec
 DELETE FROM sqluice_job_errors WHERE id IN (
     SELECT e.id FROM sqluice_jobs AS j JOIN sqluice_job_errors AS e ON e.job_id = j.id
-    WHERE j.status = 'running' AND j.worker_id = CAST(?1 AS BIGINT)
+    WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST(?1 AS BIGINT)
       AND e.attempt <= j.attempt - ?2 AND e.cause IN ('snoozed', 'released', 'cancelled'))
 `
 

@@ -74,7 +74,7 @@ func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, er
 
 const requestJobCancel = `-- name: RequestJobCancel :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, cancel_requested_at = ?1
-WHERE id = ?2 AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
+WHERE id = ?2 AND status = 'running' AND cancel_requested_at IS NULL
   AND (status = CAST(?3 AS TEXT) OR ?3 IS NULL)
 `
 

@@ -188,7 +188,7 @@ SELECT i.id FROM (
     UNION ALL
     SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND ?1 = 'scheduled'
     UNION ALL
-    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND ?1 = 'running'
+    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND ?1 = 'running'
 ) AS i LIMIT CAST(?2 AS BIGINT)
 `
 

@@ -55,7 +55,7 @@ func (q *Queries) CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) 
 
 const countRunningJobsInQueue = `-- name: CountRunningJobsInQueue :many
 SELECT COALESCE(j.worker_id, 0) AS worker_id, COUNT(*) AS jobs FROM sqluice_jobs AS j
-WHERE j.status = 'running' AND j.queue = ?1 GROUP BY j.worker_id
+WHERE j.status = 'running' AND j.finished_at IS NULL AND j.queue = ?1 GROUP BY j.worker_id
 `
 
 type CountRunningJobsInQueueRow struct {

@@ -11,7 +11,7 @@ import (
 
 const countRunningJobsPerWorker = `-- name: CountRunningJobsPerWorker :many
 SELECT COALESCE(j.worker_id, 0) AS worker_id, COUNT(*) AS jobs
-FROM sqluice_jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id
+FROM sqluice_jobs AS j WHERE j.status = 'running' AND j.finished_at IS NULL GROUP BY j.worker_id
 `
 
 type CountRunningJobsPerWorkerRow struct {
@@ -115,7 +115,7 @@ func (q *Queries) HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams
 
 const listHeldJobs = `-- name: ListHeldJobs :many
 SELECT j.id, j.attempt, COALESCE(j.cancel_requested_at, 0) AS cancel_requested_at FROM sqluice_jobs AS j
-WHERE j.status = 'running' AND j.worker_id = CAST(?1 AS BIGINT)
+WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST(?1 AS BIGINT)
 `
 
 type ListHeldJobsRow struct {

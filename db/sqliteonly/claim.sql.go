@@ -10,8 +10,8 @@ import (
 )
 
 const startJobRange = `-- name: StartJobRange :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?2 AS BIGINT),
-                lease_until = CAST(?3 AS BIGINT), started_at = ?1
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
 WHERE id BETWEEN ?4 AND ?5 AND COALESCE(status, '') = 'pending'
 `
 
@@ -39,8 +39,8 @@ func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (i
 }
 
 const startJobs = `-- name: StartJobs :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?2 AS BIGINT),
-                lease_until = CAST(?3 AS BIGINT), started_at = ?1
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
 WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
 `
 

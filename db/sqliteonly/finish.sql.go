@@ -11,8 +11,8 @@ import (
 
 const completeJobRange = `-- name: CompleteJobRange :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'done', finished_at = ?1, lease_until = NULL
-WHERE id BETWEEN ?2 AND ?3 AND COALESCE(status, '') = 'running'
-  AND attempt = ?4 AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+WHERE id BETWEEN ?2 AND ?3 AND status = 'running'
+  AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type CompleteJobRangeParams struct {

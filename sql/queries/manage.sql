@@ -29,7 +29,7 @@ RETURNING queue, kind, unique_key;
 -- name: RequestJobCancel :execrows
 -- RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
 UPDATE sqluice_jobs SET updated_at = @now, cancel_requested_at = @now
-WHERE id = @id AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
+WHERE id = @id AND status = 'running' AND cancel_requested_at IS NULL
   AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL);
 
 -- name: DeleteJob :execrows

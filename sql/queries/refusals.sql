@@ -53,7 +53,7 @@ ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT);
 -- name: ListStuckJobIDs :many
 -- ListStuckJobIDs lists the running jobs that a rescue would act on and that are not set aside.
 SELECT j.id FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
-WHERE j.status = 'running' AND (COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
+WHERE j.status = 'running' AND j.finished_at IS NULL AND (COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action = 'rescue' AND r.again_at > @now LIMIT 1 OFFSET 0);
 
 -- name: ListExpiredJobIDs :many

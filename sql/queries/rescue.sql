@@ -5,12 +5,12 @@ SELECT COUNT(CASE WHEN j.worker_id = CAST(@worker_id AS BIGINT) THEN 1 END) AS h
        COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) THEN 1 END) AS stuck,
        (SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = @worker_id AND s.ended_at IS NULL) AS self,
        (SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS live
-FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running';
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running' AND j.finished_at IS NULL;
 
 -- name: CountCrashes :execrows
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
 UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
-WHERE status = 'running' AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);
 
@@ -18,7 +18,7 @@ WHERE status = 'running' AND EXISTS (
 -- CancelStuckJobs ends the stuck jobs whose cancellation was requested.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @now,
                 lease_until = NULL
-WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
@@ -31,7 +31,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'failed', finished_at = @now
                 lease_until = NULL, last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
-WHERE status = 'running'
+WHERE status = 'running' AND finished_at IS NULL
   AND (attempt - uncounted >= max_attempts OR crashes >= @max_crashes OR CAST(@fail_all AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
@@ -45,7 +45,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', worker_id = NULL,
                 last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
-WHERE status = 'running' AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
@@ -56,7 +56,7 @@ RETURNING queue, kind;
 -- transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending',
                 uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'
     LIMIT 1 OFFSET 0);

@@ -21,4 +21,4 @@ AS BIGINT) AS jobs;
 -- name: CountRunningJobsInQueue :many
 -- CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
 SELECT COALESCE(j.worker_id, 0) AS worker_id, COUNT(*) AS jobs FROM sqluice_jobs AS j
-WHERE j.status = 'running' AND j.queue = @queue GROUP BY j.worker_id;
+WHERE j.status = 'running' AND j.finished_at IS NULL AND j.queue = @queue GROUP BY j.worker_id;

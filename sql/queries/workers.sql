@@ -35,7 +35,7 @@ SELECT w.name, w.host FROM sqluice_workers AS w WHERE w.id = @id;
 -- name: CountRunningJobsPerWorker :many
 -- CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 SELECT COALESCE(j.worker_id, 0) AS worker_id, COUNT(*) AS jobs
-FROM sqluice_jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id;
+FROM sqluice_jobs AS j WHERE j.status = 'running' AND j.finished_at IS NULL GROUP BY j.worker_id;
 
 -- name: DeleteEndedWorkers :execrows
 -- DeleteEndedWorkers drops the rows of workers that ended before a time.
@@ -44,4 +44,4 @@ DELETE FROM sqluice_workers WHERE ended_at IS NOT NULL AND ended_at < CAST(@befo
 -- name: ListHeldJobs :many
 -- ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.
 SELECT j.id, j.attempt, COALESCE(j.cancel_requested_at, 0) AS cancel_requested_at FROM sqluice_jobs AS j
-WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT);
+WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST(@worker_id AS BIGINT);

@@ -238,7 +238,7 @@ CREATE INDEX sqluice_jobs_failed ON sqluice_jobs USING btree (status, finished_a
 CREATE INDEX sqluice_jobs_failed_kind ON sqluice_jobs USING btree (kind, finished_at) WHERE ((status)::text = 'failed'::text)
 CREATE UNIQUE INDEX sqluice_jobs_pkey ON sqluice_jobs USING btree (id)
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs USING btree (kind, request_id) WHERE (request_id IS NOT NULL)
-CREATE INDEX sqluice_jobs_running ON sqluice_jobs USING btree (worker_id) WHERE ((status)::text = 'running'::text)
+CREATE INDEX sqluice_jobs_running ON sqluice_jobs USING btree (worker_id) WHERE (((status)::text = 'running'::text) AND (finished_at IS NULL))
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs USING btree (queue, kind, run_after) WHERE ((status)::text = 'scheduled'::text)
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs USING btree (start_by) WHERE ((start_by IS NOT NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text])))
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, unique_key) WHERE (successor_at IS NOT NULL)

@@ -55,7 +55,7 @@ ALTER TABLE sqluice_jobs ADD COLUMN crashes sqluice_count NOT NULL DEFAULT 0;
 ALTER TABLE sqluice_jobs ADD COLUMN uncounted sqluice_count NOT NULL DEFAULT 0;
 ALTER TABLE sqluice_jobs ADD COLUMN cancel_requested_at sqluice_time;
 
-CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running';
+CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running' AND finished_at IS NULL;
 
 -- +goose Down
 DROP INDEX sqluice_jobs_running;

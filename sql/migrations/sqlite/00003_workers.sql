@@ -65,7 +65,7 @@ ALTER TABLE sqluice_jobs ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0 CHECK (cr
 ALTER TABLE sqluice_jobs ADD COLUMN uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted BETWEEN 0 AND 1000000000);
 ALTER TABLE sqluice_jobs ADD COLUMN cancel_requested_at INTEGER CONSTRAINT cancel_requested_at_is_in_unix_microseconds CHECK (cancel_requested_at BETWEEN 100000000000000 AND 253402300799999999 OR cancel_requested_at = 0);
 
-CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running';
+CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running' AND finished_at IS NULL;
 
 -- +goose Down
 DROP INDEX sqluice_jobs_running;

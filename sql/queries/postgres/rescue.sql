@@ -3,7 +3,7 @@
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT l.id, l.attempt, l.worker_id, l.started_at, @now, 'released', '' FROM (
     SELECT j.id, j.attempt, j.worker_id, j.started_at FROM sqluice_jobs AS j
-    WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.cancel_requested_at IS NULL
+    WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.cancel_requested_at IS NULL
     ORDER BY j.id FOR NO KEY UPDATE) AS l;
 
 -- name: RecordStuckJobs :execrows
@@ -22,11 +22,11 @@ FROM (
        claimed, would else be looked at anew beside the workers as they were before. */
     SELECT r.id, r.attempt, w.id AS worker, w.ended_at, w.end_reason, w.name
     FROM sqluice_jobs AS r LEFT JOIN sqluice_workers AS w ON w.id = r.worker_id
-    WHERE r.status = 'running'
+    WHERE r.status = 'running' AND r.finished_at IS NULL
       AND (COALESCE(r.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
       AND (CAST(@ids AS TEXT) = '' OR r.id = ANY (CAST(translate(NULLIF(@ids, ''), '[]', '{}') AS BIGINT[])))
     OFFSET 0
 ) AS s
-JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND COALESCE(j.status, '') = 'running'
+JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND j.status = 'running'
 WHERE COALESCE(j.lease_until, 0) < @lease_before OR s.worker IS NULL OR s.ended_at IS NOT NULL
 FOR UPDATE OF j SKIP LOCKED;

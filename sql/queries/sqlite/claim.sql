@@ -53,7 +53,7 @@ AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND
 -- It is one statement, so that a job that goes from one to the other is not missed.
 SELECT COUNT(*) AS kinds FROM json_each(CAST(@queues AS TEXT)) AS l JOIN json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
-    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
+    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND r.queue = l.value AND r.kind = k.value
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > @now LIMIT 1 OFFSET 0)
 )
 OR (EXISTS (

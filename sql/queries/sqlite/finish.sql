@@ -3,14 +3,14 @@
 -- attempt number, as almost all of a batch do.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'done', finished_at = @now,
                 lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT) /* not by sqluice_jobs_running */
+WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
   AND attempt = @attempt AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: DropCompletedJobs :many
 -- DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows. It returns
 -- the ids of the jobs that the worker still held.
 DELETE FROM sqluice_jobs
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT)
+WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
   AND attempt = @attempt AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
 RETURNING id;
 
