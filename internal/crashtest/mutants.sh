@@ -84,7 +84,7 @@ boot_check() { change internal/queue/maintenance/rescuer.go 's/^\tcase taken:$/\
 # The claim's check of its worker: that it was not declared dead.
 dead_claims() {
     local file
-    for file in sql/queries/sqlite/jobs.sql sql/queries/sqliteonly/jobs.sql; do
+    for file in sql/queries/sqlite/claim.sql sql/queries/sqliteonly/claim.sql; do
         change "$file" 's/(WHERE w\.id = (CAST\(@worker_id AS BIGINT\)|@worker_id)) AND w\.ended_at IS NULL\)/\1)/'
     done
     generate
@@ -93,7 +93,7 @@ dead_claims() {
 # The time of a job that is claimable already: the clock may have been set back since it fell due.
 early_claims() {
     local file
-    for file in sql/queries/sqlite/jobs.sql sql/queries/sqliteonly/jobs.sql; do
+    for file in sql/queries/sqlite/claim.sql sql/queries/sqliteonly/claim.sql; do
         change "$file" 's/ AND [ij]\.run_after <= @now/ AND CAST(@now AS BIGINT) > 0/'
     done
     generate
@@ -157,23 +157,23 @@ postgres_status() {
 
 # A claim locks the rows that it chooses, and skips those that others have locked.
 postgres_claim_unlocked() {
-    change sql/queries/postgres/jobs.sql '/^ {6,}FOR UPDATE SKIP LOCKED$/d'
+    change sql/queries/postgres/claim.sql '/^ {6,}FOR UPDATE SKIP LOCKED$/d'
     generate
 }
 postgres_claim_waits() {
-    change sql/queries/postgres/jobs.sql 's/^( {6,}FOR UPDATE) SKIP LOCKED$/\1/'
+    change sql/queries/postgres/claim.sql 's/^( {6,}FOR UPDATE) SKIP LOCKED$/\1/'
     generate
 }
 
 # The claim's check of its worker: that it was not declared dead.
 postgres_dead_claims() {
-    change sql/queries/postgres/jobs.sql 's/(w\.id = (CAST\(@worker_id AS BIGINT\)|@worker_id)) AND w\.ended_at IS NULL/\1/'
+    change sql/queries/postgres/claim.sql 's/(w\.id = (CAST\(@worker_id AS BIGINT\)|@worker_id)) AND w\.ended_at IS NULL/\1/'
     generate
 }
 
 # The time of a job that is claimable already.
 postgres_early_claims() {
-    change sql/queries/postgres/jobs.sql 's/ AND [ij]\.run_after <= @now/ AND CAST(@now AS BIGINT) > 0/'
+    change sql/queries/postgres/claim.sql 's/ AND [ij]\.run_after <= @now/ AND CAST(@now AS BIGINT) > 0/'
     generate
 }
 

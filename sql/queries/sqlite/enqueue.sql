@@ -11,43 +11,6 @@ FROM json_each(CAST(@payloads AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id;
 
--- name: ClaimJobs :many
--- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
--- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
--- It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
--- cursors, when not empty, say where to begin, on PostgreSQL.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
-                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL
-WHERE id IN (
-    SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
-        SELECT j.id FROM sqluice_jobs AS j
-        WHERE CAST(@cursors AS TEXT) = '' AND j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
-          AND j.run_after <= @now
-        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
-    )
-    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = k.value)
-      AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
-           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
-)
-RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
-          unique_key, request_id, user_id, tags, metadata, created_at;
-
--- name: ClaimListedJobs :many
--- ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
--- them. It does not wait for rows that are locked (on SQLite none are).
-UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
-                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL
-WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
-  AND COALESCE(status, '') = 'pending' AND queue = CAST(@queue AS TEXT) AND run_after <= @now
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = sqluice_jobs.kind)
-RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
-          unique_key, request_id, user_id, tags, metadata, created_at;
-
 -- name: EnqueueClaimedJob :one
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
@@ -62,15 +25,15 @@ SELECT CAST(@worker_id AS BIGINT), @kind, @queue, CAST(@started_at AS BIGINT), @
        sqlc.narg('metadata'), @now, CAST(@lease_until AS BIGINT), @started_at, 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = @kind)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = @kind)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
       > @started_at
   AND NOT EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
     )
-    AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = @queue AND o.kind = k.value)
+    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = @queue AND o.kind = k.value)
   )
   AND CAST(@cursors AS TEXT) = '' /* they are for PostgreSQL */
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
