@@ -161,6 +161,7 @@ func TestHotQueriesHaveIndexesOnPostgreSQL(t *testing.T) {
 		FROM generate_series(1, 20000) AS n (i)`)
 	mustExec(t, pool, `ANALYZE`)
 	mustExec(t, pool, `SET enable_seqscan = off`)
+	mustExec(t, pool, `SET enable_bitmapscan = off`)
 	mustExec(t, pool, `SET plan_cache_mode = force_generic_plan`)
 	for _, s := range statements(t, "postgres") {
 		allowed, isHot := hot[s.Name]

@@ -137,7 +137,7 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]JobAudi
 
 const listAuditOfJob = `-- name: ListAuditOfJob :many
 SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a
-WHERE a.id < $1 AND a.at >= $2
+WHERE a.id < $1 AND COALESCE(a.at, 0) >= CAST($2 AS BIGINT) /* by the ids, not by the time */
   AND a.id = ANY (ARRAY(
     SELECT s.id FROM sqluice_job_audit AS s WHERE s.job_id = CAST($3 AS BIGINT)
     UNION ALL

@@ -50,7 +50,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $6 AND q.paused_at IS NOT NULL)
       AND (CAST($8 AS BIGINT) = 0 OR $8
-           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
+           <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($7 AS BIGINT)
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -299,11 +299,12 @@ CROSS JOIN LATERAL (
        AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
-     WHERE d.status = 'scheduled' AND d.run_after <= $3 /* by sqluice_jobs_due: few are due and not promoted */
-       AND COALESCE(d.queue, '') = l.value AND COALESCE(d.kind, '') = k.value
+     WHERE d.status = 'scheduled' /* in a form that only sqluice_jobs_scheduled serves: queue and kind equal, and due */
+       AND (d.queue, d.kind, d.run_after) >= (l.value, k.value, 0) AND (d.queue, d.kind, d.run_after) <= (l.value, k.value, CAST($3 AS BIGINT))
        AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > $3 LIMIT 1 OFFSET 0)
        AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL)
-       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value) LIMIT 1)
+       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value)
+     ORDER BY d.queue, d.kind, d.run_after LIMIT 1)
     LIMIT 1
 ) AS c
 `

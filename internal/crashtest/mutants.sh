@@ -223,6 +223,15 @@ postgres_clock() { change jobs/postgres/clock.go 's/^\tif step\.Abs\(\) < stepLe
 # A commit whose connection broke counts as not done, and the write runs again.
 postgres_outcome() { change jobs/postgres/transact.go 's/committed, unknown := .*$/committed, unknown := false, error(nil)/'; }
 
+# The server's warning that it stopped waiting for its standbys.
+postgres_standby() { change jobs/postgres/standby.go 's/notice\.Routine == standbyWait/notice.Routine == ""/'; }
+
+# A transaction that changed nothing waits for the standbys.
+postgres_standby_found() { change jobs/postgres/transact.go 's/return t\.synchronous \&\& !t\.cycle/return false/'; }
+
+# A commit that the server still works on is not given up.
+postgres_commit_hangs() { change jobs/postgres/silence.go 's/if w\.hangs\(w\) \{/if false {/'; }
+
 # The jobs of a commit with an unknown outcome are released.
 postgres_strays() { change internal/queue/runner/heartbeat.go 's/return h\.releaseOrphans\(ctx, held\)/return nil/'; }
 
@@ -267,6 +276,9 @@ tests() {
     postgres_settling) echo ./internal/crashtest -run TestPostgresRestartKeepsWorkers ;;
     postgres_outcome) echo ./internal/crashtest -run TestPostgresTerminatedBackends ;;
     postgres_life) echo ./jobs/postgres -run TestNumberOfATransactionGivenAnew ;;
+    postgres_standby) echo ./jobs/postgres -run TestCancelledWait ;;
+    postgres_standby_found) echo ./jobs/postgres -run TestCancelledWait ;;
+    postgres_commit_hangs) echo ./jobs/postgres -run TestCommitsHang ;;
     postgres_strays) echo ./jobs/postgres -run '^TestEngine$/Stray' ;;
     postgres_idle) echo ./internal/crashtest -run TestPostgresStoppedHalfway ;;
     postgres_doorbell) echo ./internal/crashtest -run TestPostgresWake ;;
@@ -277,7 +289,8 @@ all='fence attempt finish_status manage_status boot_check dead_claims early_clai
 unique_index debounce_order unknown_end last_chance forget_errors forget_status rekey_results postgres_unique_index postgres_clock
 postgres_fence postgres_attempt postgres_status postgres_claim_unlocked postgres_claim_waits postgres_dead_claims
 postgres_early_claims postgres_renewal_waits postgres_rescue_unlocked postgres_rescue_fence postgres_busy_loop postgres_settle
-postgres_migrators postgres_locks postgres_settling postgres_outcome postgres_life postgres_strays postgres_idle
+postgres_migrators postgres_locks postgres_settling postgres_outcome postgres_standby postgres_standby_found
+postgres_commit_hangs postgres_life postgres_strays postgres_idle
 postgres_doorbell'
 
 faults=0

@@ -1,7 +1,7 @@
 -- name: ListAuditOfJob :many
 -- ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
 SELECT a.* FROM sqluice_job_audit AS a
-WHERE a.id < @before_id AND a.at >= @since
+WHERE a.id < @before_id AND COALESCE(a.at, 0) >= CAST(@since AS BIGINT) /* by the ids, not by the time */
   AND a.id = ANY (ARRAY(
     SELECT s.id FROM sqluice_job_audit AS s WHERE s.job_id = CAST(@job_id AS BIGINT)
     UNION ALL
