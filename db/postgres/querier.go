@@ -46,7 +46,6 @@ type Querier interface {
 	CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error)
 	// CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 	// Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
-	// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 	CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error)
 	// CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
 	// attempt number, as almost all of a batch do.

@@ -46,6 +46,7 @@ const (
 	codePrivilege     = "42501"
 	codeNoColumn      = "42703"
 	codeNoDatabase    = "3D000"
+	codeTimeout       = "25P04" // the transaction_timeout of PostgreSQL 17
 	codeProtocol      = "08P01" // PgBouncer's only one
 	codeFuture        = "22023" // an invalid parameter: the server has not given a transaction's number yet
 )
@@ -70,7 +71,7 @@ func translate(err error) error {
 	return fmt.Errorf("%w (%w)", meaning, err)
 }
 
-var errEnded = errors.New("the server ended a statement, as the statement_timeout of the role, the database or the URL does: set a longer one for this role")
+var errEnded = errors.New("the server ended a statement, as the statement_timeout or the transaction_timeout of the role, the database or the URL does: set a longer one for this role")
 
 // errNoID says that the sequence of ids is at its end: it was moved past a row that was added by hand with the largest id.
 var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; delete it, and set the sequence back: " +
@@ -105,7 +106,7 @@ func meaning(err error) error {
 		return jobs.ErrBusy
 	case e.Code == codeReadOnly:
 		return jobs.ErrReadOnly
-	case e.Code == codeCanceled:
+	case e.Code == codeCanceled, e.Code == codeTimeout:
 		return errEnded
 	case e.Code == codePrivilege:
 		return errPrivilege
@@ -144,11 +145,11 @@ func lost(err error) bool {
 func passing(e *pgconn.PgError) bool {
 	// 08: connection exceptions, 57P: the server is stopping, starting, or an operator ended the session,
 	// 53300: too many connections,
-	// 25P03 and 25P04: the server ended a session that was silent in a transaction, as of a process that was stopped.
+	// 25P03: the server ended a session that was silent in a transaction, as of a process that was stopped.
 	if e.Code == codeProtocol && refusedByPooler(e.Message) {
 		return false
 	}
-	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany || e.Code == "25P03" || e.Code == "25P04"
+	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany || e.Code == "25P03"
 }
 
 // refusals are parts of the messages by which PgBouncer says what a person has to mend. It has one code for these and for states that

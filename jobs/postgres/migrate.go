@@ -185,6 +185,11 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 	if err != nil {
 		return migrationFault(err)
 	}
+	var synchronous bool
+	var life string
+	if err := s.queryRow(ctx, "durability", once(), &synchronous, &life); err != nil {
+		return migrationFault(err)
+	}
 	if have > want {
 		return &jobs.SchemaError{Have: have, Want: want}
 	}
@@ -196,6 +201,14 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 			return err
 		}
 	}
+	if err := s.runGoose(run); err != nil || !synchronous {
+		return err
+	}
+	return s.confirm(ctx, life) // also where nothing was left to do: what was found may be what a cancelled wait left
+}
+
+// runGoose has run work on connections that are closed after it.
+func (s *schema) runGoose(run func(*goose.Provider) error) error {
 	files, err := migrations()
 	if err != nil {
 		return err

@@ -158,7 +158,7 @@ CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after, id) WHERE status = 'sc
 -- Jobs that are cancelled when no attempt begins.
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
     WHERE start_by IS NOT NULL AND status IN ('scheduled', 'pending');
-CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running';
+CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running' AND finished_at IS NULL;
 CREATE INDEX sqluice_jobs_user ON sqluice_jobs (user_id, id) WHERE user_id IS NOT NULL;
 
 -- +goose Down

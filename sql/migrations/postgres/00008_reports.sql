@@ -1,8 +1,8 @@
 -- +goose Up
 -- Lists and reports of jobs that failed or were cancelled: by the time, by the kind and the time, and by the id. A job that is
 -- done is in no index: its entry was an eighth of what a job cost. Old done jobs are found in the order of their ids.
-CREATE INDEX sqluice_jobs_failed ON sqluice_jobs (status, finished_at) WHERE status = 'failed' OR status = 'cancelled';
-CREATE INDEX sqluice_jobs_failed_kind ON sqluice_jobs (kind, finished_at) WHERE status = 'failed';
+CREATE INDEX sqluice_jobs_failed ON sqluice_jobs (status, finished_at, id) WHERE status = 'failed' OR status = 'cancelled';
+CREATE INDEX sqluice_jobs_failed_kind ON sqluice_jobs (kind, finished_at, id) WHERE status = 'failed';
 CREATE INDEX sqluice_jobs_ended ON sqluice_jobs (status, id) WHERE status = 'failed' OR status = 'cancelled';
 
 -- The jobs with their times as text, for people. The library never reads it.

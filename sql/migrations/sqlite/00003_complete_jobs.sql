@@ -93,7 +93,7 @@ CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs (queue, kind, run_after) WHE
 -- Jobs that are cancelled when no attempt begins.
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
     WHERE start_by IS NOT NULL AND status IN ('scheduled', 'pending');
-CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running';
+CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running' AND finished_at IS NULL;
 CREATE INDEX sqluice_jobs_user ON sqluice_jobs (user_id, id) WHERE user_id IS NOT NULL;
 CREATE INDEX sqluice_jobs_deleted ON sqluice_jobs (id) WHERE status = 'deleted';
 
