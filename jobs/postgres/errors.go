@@ -75,7 +75,7 @@ var errEnded = errors.New("the server ended a statement, as the statement_timeou
 
 // errNoID says that the sequence of ids is at its end: it was moved past a row that was added by hand with the largest id.
 var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; delete it, and set the sequence back: " +
-	"SELECT setval(pg_get_serial_sequence('sqluice_jobs', 'id'), (SELECT COALESCE(MAX(id), 1) FROM sqluice_jobs))")
+	strings.TrimSpace(control("free_largest_id")))
 
 var errStatementPooling = errors.New("the queue needs transactions: set PgBouncer's pool_mode to transaction or session, or connect to the server itself")
 
@@ -100,22 +100,18 @@ func meaning(err error) error {
 		return errNoID
 	case e.Code == codeProtocol && strings.Contains(e.Message, statementPooling):
 		return errStatementPooling
-	case e.Code == codeDiskFull:
-		return jobs.ErrFull
-	case e.Code == codeLock:
-		return jobs.ErrBusy
-	case e.Code == codeReadOnly:
-		return jobs.ErrReadOnly
-	case e.Code == codeCanceled, e.Code == codeTimeout:
-		return errEnded
-	case e.Code == codePrivilege:
-		return errPrivilege
 	case e.Code == codeUnique && e.ConstraintName == "sqluice_jobs_unique":
 		return jobs.ErrUniqueTaken
 	case strings.HasPrefix(e.Code, "58"): // system errors outside PostgreSQL, such as I/O
 		return jobs.ErrDisk
 	}
-	return nil
+	return meanings[e.Code]
+}
+
+// meanings has what a code means by itself.
+var meanings = map[string]error{
+	codeDiskFull: jobs.ErrFull, codeLock: jobs.ErrBusy, codeReadOnly: jobs.ErrReadOnly, codePrivilege: errPrivilege,
+	codeCanceled: errEnded, codeTimeout: errEnded,
 }
 
 // lost reports whether the server could not be reached, or went away: a statement may or may not have been run.
