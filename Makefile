@@ -28,7 +28,7 @@ CHROMIUM_NOTE := if ! command -v chromium >/dev/null && ! command -v chromium-br
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Run the queue on real input: parse the Go toolchain's source (or DIR=folder), and kill a worker on the way
@@ -161,6 +161,10 @@ release-check: ## Check the configuration of releases, and build the archives in
 .PHONY: newest
 newest: ## Run the conformance tests with the newest release of each driver, where go.mod has an older one
 	internal/newest.sh
+
+.PHONY: postgres-versions
+postgres-versions: ## Run the tests of plans and the conformance suite on PostgreSQL 17 and 18; needs npm, which brings the servers (x64 Linux)
+	internal/pgversions/run.sh
 
 .PHONY: conformance
 conformance: ## Run the conformance suite on each engine and write docs/conformance.md

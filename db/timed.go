@@ -741,13 +741,6 @@ func (q timed) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]
 	return value, err
 }
 
-func (q timed) ListFailedJobsOfKind(ctx context.Context, arg ListFailedJobsOfKindParams) ([]ListFailedJobsOfKindRow, error) {
-	began := time.Now()
-	value, err := q.own.ListFailedJobsOfKind(ctx, arg)
-	q.hook("ListFailedJobsOfKind", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) ListFreeSuccessors(ctx context.Context, arg ListFreeSuccessorsParams) ([]ListFreeSuccessorsRow, error) {
 	began := time.Now()
 	value, err := q.own.ListFreeSuccessors(ctx, arg)

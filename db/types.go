@@ -90,8 +90,6 @@ type (
 	ListErrorTextsParams          = sqlite.ListErrorTextsParams
 	ListErrorTextsRow             = sqlite.ListErrorTextsRow
 	ListExpiredJobIDsParams       = sqlite.ListExpiredJobIDsParams
-	ListFailedJobsOfKindParams    = sqlite.ListFailedJobsOfKindParams
-	ListFailedJobsOfKindRow       = sqlite.ListFailedJobsOfKindRow
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow
 	ListFreeSuccessorsParams      = sqlite.ListFreeSuccessorsParams

@@ -57,7 +57,8 @@ var (
 	ErrReadOnly = jobtype.ErrReadOnly
 
 	// ErrUnknownOutcome is returned by writes when the caller's context ended during the commit, when the connection was lost during
-	// it and the server did not come back in time to tell whether it happened, and when the disk failed during the commit of a database file, or the file
+	// it and the server did not come back in time to tell whether it happened, when the server stopped waiting for its synchronous standbys
+	// after the commit, and when the disk failed during the commit of a database file, or the file
 	// was moved or replaced meanwhile.
 	ErrUnknownOutcome = jobtype.ErrUnknownOutcome
 

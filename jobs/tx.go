@@ -16,7 +16,8 @@ type Tx = jobtype.Tx
 // Tx runs fn in a transaction on a connection of its own and commits it when fn returns nil. All that fn does with the client
 // that it is given is committed together or not at all. When fn returns an error, panics or calls runtime.Goexit, nothing
 // is; Tx returns fn's error as it is. When ctx has ended by the time that fn returns nil, nothing is committed either, and the error is that
-// of ctx. The error is [ErrUnknownOutcome] when the connection broke during the commit.
+// of ctx. The error is [ErrUnknownOutcome] when the connection broke during the commit, or the server stopped
+// waiting for its synchronous standbys.
 //
 // On SQLite the transaction holds the database's write lock while fn runs, so that every other writer waits: fn must be
 // short. The client outside is refused with an error while fn runs with its context, because it would wait for itself. In

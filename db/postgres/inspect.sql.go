@@ -10,7 +10,7 @@ import (
 )
 
 const getJob = `-- name: GetJob :one
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j WHERE j.id = CAST($1 AS BIGINT) AND j.status <> 'deleted'
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j WHERE j.id = $1 AND j.status <> 'deleted'
 `
 
 // GetJob is one job.
@@ -19,25 +19,22 @@ func (q *Queries) GetJob(ctx context.Context, id int64) (Job, error) {
 	var i Job
 	err := row.Scan(
 		&i.ID,
+		&i.Queue,
 		&i.Kind,
 		&i.Payload,
-		&i.Status,
-		&i.Attempt,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.StartedAt,
-		&i.FinishedAt,
-		&i.Priority,
-		&i.RunAfter,
-		&i.WorkerID,
-		&i.LeaseUntil,
-		&i.Crashes,
-		&i.Uncounted,
-		&i.CancelRequestedAt,
-		&i.Queue,
 		&i.MaxAttempts,
 		&i.Timeout,
-		&i.LastError,
+		&i.Status,
+		&i.Priority,
+		&i.RunAfter,
+		&i.StartBy,
+		&i.SuccessorAt,
+		&i.Attempt,
+		&i.Uncounted,
+		&i.Crashes,
+		&i.WorkerID,
+		&i.LeaseUntil,
+		&i.CancelRequestedAt,
 		&i.UniqueKey,
 		&i.RequestID,
 		&i.UserID,
@@ -45,83 +42,22 @@ func (q *Queries) GetJob(ctx context.Context, id int64) (Job, error) {
 		&i.Metadata,
 		&i.Progress,
 		&i.Result,
-		&i.SuccessorAt,
-		&i.StartBy,
+		&i.LastError,
+		&i.CreatedAt,
+		&i.StartedAt,
+		&i.FinishedAt,
+		&i.UpdatedAt,
 	)
 	return i, err
 }
 
-const listFailedJobs = `-- name: ListFailedJobs :many
-SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS finished_at,
-       CAST(CASE WHEN SUBSTR(j.last_error, 1, 18) = 'sqluice:encrypted:' THEN j.last_error
-            ELSE SUBSTR(COALESCE(j.last_error, ''), 1, 1000) END AS TEXT) AS error,
-       CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
-            + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0)
-            + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
-FROM sqluice_jobs AS j
-WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT)
-  AND j.finished_at <= CAST($2 AS BIGINT)
-  AND (j.finished_at < CAST($2 AS BIGINT) OR j.id < CAST($3 AS BIGINT))
-ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($4 AS BIGINT)
-`
-
-type ListFailedJobsParams struct {
-	Since      int64 `json:"since"`
-	BeforeTime int64 `json:"before_time"`
-	BeforeID   int64 `json:"before_id"`
-	N          int64 `json:"n"`
-}
-
-type ListFailedJobsRow struct {
-	ID         int64  `json:"id"`
-	Kind       string `json:"kind"`
-	Queue      string `json:"queue"`
-	FinishedAt int64  `json:"finished_at"`
-	Error      string `json:"error"`
-	Bytes      int64  `json:"bytes"`
-}
-
-// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
-// bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
-func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error) {
-	rows, err := q.db.Query(ctx, listFailedJobs,
-		arg.Since,
-		arg.BeforeTime,
-		arg.BeforeID,
-		arg.N,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListFailedJobsRow
-	for rows.Next() {
-		var i ListFailedJobsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Kind,
-			&i.Queue,
-			&i.FinishedAt,
-			&i.Error,
-			&i.Bytes,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listJobErrors = `-- name: ListJobErrors :many
-SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
-       CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(w.host, '') AS TEXT) AS host,
-       CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at, e.ended_at, e.cause, e.message, e.stack
+SELECT e.id, e.attempt, COALESCE(e.worker_id, 0) AS worker_id,
+       COALESCE(w.name, '') AS worker, COALESCE(w.host, '') AS host,
+       COALESCE(e.started_at, 0) AS started_at, e.ended_at, e.cause, e.message, e.stack
 FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
 WHERE e.id IN (
-    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = CAST($1 AS BIGINT) AND x.id < CAST($2 AS BIGINT)
+    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = $1 AND x.id < $2
       AND CASE WHEN x.cause IN ('snoozed', 'released', 'cancelled') THEN 0 ELSE 1 END = CAST($3 AS BIGINT)
     ORDER BY x.id DESC LIMIT CAST($4 AS BIGINT))
 ORDER BY e.id DESC
@@ -174,87 +110,6 @@ func (q *Queries) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([
 			&i.Cause,
 			&i.Message,
 			&i.Stack,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const reportFailedJobs = `-- name: ReportFailedJobs :many
-SELECT g.kind, g.error, g.jobs, g.first_seen, g.last_seen, g.example_id, g.looked_at, CAST(COALESCE((
-           SELECT e.cause FROM sqluice_job_errors AS e
-           WHERE e.job_id = g.example_id AND e.cause NOT IN ('snoozed', 'released', 'cancelled') ORDER BY e.attempt DESC, e.id DESC LIMIT 1
-       ), '') AS TEXT) AS cause
-FROM (
-    SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
-           CAST(MIN(f.finished_at) AS BIGINT) AS first_seen, CAST(MAX(f.finished_at) AS BIGINT) AS last_seen,
-           CAST(MAX(f.id) AS BIGINT) AS example_id, CAST(SUM(COUNT(*)) OVER () AS BIGINT) AS looked_at
-    FROM (
-        SELECT a.id, a.kind, a.error, a.finished_at FROM (
-            SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
-            WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT) AND CAST($2 AS TEXT) IS NULL
-            ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($3 AS BIGINT)) AS a
-        UNION ALL
-        SELECT o.id, o.kind, o.error, o.finished_at FROM (
-            SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
-            WHERE k.status = 'failed' AND k.finished_at >= CAST($1 AS BIGINT) AND k.kind = CAST($2 AS TEXT)
-            ORDER BY k.finished_at DESC, k.id DESC LIMIT CAST($3 AS BIGINT)) AS o
-    ) AS f
-    GROUP BY f.kind, f.error
-    ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT CAST($4 AS BIGINT)
-) AS g
-ORDER BY g.jobs DESC, g.last_seen DESC, g.example_id DESC
-`
-
-type ReportFailedJobsParams struct {
-	Since int64   `json:"since"`
-	Kind  *string `json:"kind"`
-	Most  int64   `json:"most"`
-	N     int64   `json:"n"`
-}
-
-type ReportFailedJobsRow struct {
-	Kind      string `json:"kind"`
-	Error     string `json:"error"`
-	Jobs      int64  `json:"jobs"`
-	FirstSeen int64  `json:"first_seen"`
-	LastSeen  int64  `json:"last_seen"`
-	ExampleID int64  `json:"example_id"`
-	LookedAt  int64  `json:"looked_at"`
-	Cause     string `json:"cause"`
-}
-
-// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
-// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups. cause is that of the
-// example's last attempt that did not end well, and empty when there is none.
-func (q *Queries) ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error) {
-	rows, err := q.db.Query(ctx, reportFailedJobs,
-		arg.Since,
-		arg.Kind,
-		arg.Most,
-		arg.N,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ReportFailedJobsRow
-	for rows.Next() {
-		var i ReportFailedJobsRow
-		if err := rows.Scan(
-			&i.Kind,
-			&i.Error,
-			&i.Jobs,
-			&i.FirstSeen,
-			&i.LastSeen,
-			&i.ExampleID,
-			&i.LookedAt,
-			&i.Cause,
 		); err != nil {
 			return nil, err
 		}

@@ -10,8 +10,10 @@ import (
 )
 
 const getNextRunAfter = `-- name: GetNextRunAfter :one
-SELECT CAST(CASE WHEN MIN(j.run_after) = 0 THEN 1 ELSE COALESCE(MIN(j.run_after), 0) END AS BIGINT) AS run_after
-FROM sqluice_jobs AS j WHERE j.status = 'scheduled'
+SELECT CAST(COALESCE((
+    SELECT CASE s.run_after WHEN 0 THEN 1 ELSE s.run_after END FROM sqluice_jobs AS s
+    WHERE s.status = 'scheduled' ORDER BY s.run_after LIMIT 1 /* and not MIN, for which PostgreSQL may read them all */
+), 0) AS BIGINT) AS run_after
 `
 
 // GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.

@@ -46,7 +46,6 @@ type Querier interface {
 	CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error)
 	// CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 	// Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
-	// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 	CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error)
 	// CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
 	// attempt number, as almost all of a batch do.
@@ -248,8 +247,6 @@ type Querier interface {
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
 	// bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
-	// ListFailedJobsOfKind is ListFailedJobs for the jobs of one kind.
-	ListFailedJobsOfKind(ctx context.Context, arg ListFailedJobsOfKindParams) ([]ListFailedJobsOfKindRow, error)
 	// ListFreeSuccessors lists up to n successors whose unique keys no other live job holds, in the order of kinds and keys, after one.
 	ListFreeSuccessors(ctx context.Context, arg ListFreeSuccessorsParams) ([]ListFreeSuccessorsRow, error)
 	// ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.

@@ -522,11 +522,6 @@ func (q counted) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams
 	return q.own.ListFailedJobs(ctx, arg)
 }
 
-func (q counted) ListFailedJobsOfKind(ctx context.Context, arg db.ListFailedJobsOfKindParams) ([]db.ListFailedJobsOfKindRow, error) {
-	q.note("ListFailedJobsOfKind")
-	return q.own.ListFailedJobsOfKind(ctx, arg)
-}
-
 func (q counted) ListFreeSuccessors(ctx context.Context, arg db.ListFreeSuccessorsParams) ([]db.ListFreeSuccessorsRow, error) {
 	q.note("ListFreeSuccessors")
 	return q.own.ListFreeSuccessors(ctx, arg)

@@ -107,7 +107,7 @@ func (e onPostgres) claim(t *testing.T, besides ...string) []figure {
 	}
 	run(`ANALYZE`) // and no VACUUM: which pages it finds visible to all depends on the server's other activity
 	conn = connect(t, url)
-	for _, setting := range []string{"enable_seqscan = off", "jit = off", "plan_cache_mode = force_generic_plan"} {
+	for _, setting := range []string{"enable_seqscan = off", "enable_bitmapscan = off", "jit = off", "plan_cache_mode = force_generic_plan"} {
 		run(`SET ` + setting)
 	}
 	run(`BEGIN`)

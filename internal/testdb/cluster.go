@@ -2,6 +2,7 @@ package testdb
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"os"
@@ -116,8 +117,20 @@ func shortDir(tb testing.TB, parent string) string {
 	return dir
 }
 
-// postgresBinaries finds the folder of the newest installed server.
+// BinariesVariable names the environment variable that holds the folder of the programs initdb and postgres, to use instead of the
+// newest installed ones.
+const BinariesVariable = "SQLUICE_TEST_POSTGRES_BIN"
+
+// postgresBinaries returns the folder of [BinariesVariable], or else that of the newest installed server.
 func postgresBinaries() (string, error) {
+	if folder := os.Getenv(BinariesVariable); folder != "" {
+		for _, program := range []string{"initdb", "postgres"} {
+			if _, err := exec.LookPath(filepath.Join(folder, program)); err != nil {
+				return "", fmt.Errorf("%s: %w", BinariesVariable, err)
+			}
+		}
+		return folder, nil
+	}
 	folders, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil {
 		return "", err

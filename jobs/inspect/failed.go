@@ -166,28 +166,13 @@ func readStillFailed(ctx context.Context, q db.Querier, heads []db.ListFailedJob
 	return list, nil
 }
 
-// listFailed lists failed jobs by the index of all of them, or by that of one kind unless kind is empty.
-func listFailed(ctx context.Context, q db.Querier, kind string, all db.ListFailedJobsParams) ([]db.ListFailedJobsRow, error) {
-	if kind == "" {
-		return q.ListFailedJobs(ctx, all)
-	}
-	rows, err := q.ListFailedJobsOfKind(ctx, db.ListFailedJobsOfKindParams{
-		Kind: kind, Since: all.Since, BeforeTime: all.BeforeTime, BeforeID: all.BeforeID, N: all.N,
-	})
-	list := make([]db.ListFailedJobsRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.ListFailedJobsRow(row)
-	}
-	return list, err
-}
-
 // readFailed reads a page of summaries, and calls fn in the same transaction or connection.
 func (in *Inspector) readFailed(
 	ctx context.Context, f FailedFilter, beforeTime time.Time, beforeID int64,
 	fn func(context.Context, db.Querier, []db.ListFailedJobsRow) error,
 ) error {
 	params := db.ListFailedJobsParams{
-		Since: since(f.Since), BeforeTime: math.MaxInt64, BeforeID: math.MaxInt64,
+		Since: since(f.Since), BeforeTime: math.MaxInt64, BeforeID: math.MaxInt64, Kind: core.Optional(f.Kind),
 	}
 	if beforeID != 0 { // a plain UPDATE may have ended a job at the time 0, which is the zero time
 		params.BeforeTime, params.BeforeID = since(beforeTime), beforeID
@@ -195,7 +180,7 @@ func (in *Inspector) readFailed(
 	var err error
 	if params.N, err = f.check(); err == nil {
 		err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
-			rows, err := listFailed(ctx, q, f.Kind, params)
+			rows, err := q.ListFailedJobs(ctx, params)
 			if err != nil {
 				return err
 			}

@@ -21,20 +21,22 @@ import (
 
 // connections are the ways to the server: the pool, and connections of their own that listen and hold locks.
 type connections struct {
-	pool       *pgxpool.Pool
-	ownPool    bool
-	session    *pgx.ConnConfig   // of the connections that listen and hold locks
-	mode       pgx.QueryExecMode // of the pool's connections
-	options    options
-	names      *namespace
-	clock      clock
-	self       atomic.Pointer[identity] // of the database, as it was last seen
-	pooled     atomic.Bool              // there is a pooler, and no way round it: no notifications, no locks
-	unprepared atomic.Bool              // there is a pooler: no prepared statements
-	sessions   *atomic.Bool             // there is a pooler, and each of its clients keeps its connection to the server
-	closing    atomic.Bool              // Close has begun
-	connecting atomic.Int64             // how long the last connection outside the pool took to be made and set up
-	lent       lending                  // connections of the pool
+	pool        *pgxpool.Pool
+	ownPool     bool
+	session     *pgx.ConnConfig   // of the connections that listen and hold locks
+	mode        pgx.QueryExecMode // of the pool's connections
+	options     options
+	names       *namespace
+	clock       clock
+	self        atomic.Pointer[identity] // of the database, as it was last seen
+	pooled      atomic.Bool              // there is a pooler, and no way round it: no notifications, no locks
+	unprepared  atomic.Bool              // there is a pooler: no prepared statements
+	sessions    *atomic.Bool             // there is a pooler, and each of its clients keeps its connection to the server
+	closing     atomic.Bool              // Close has begun
+	connecting  atomic.Int64             // how long the last connection outside the pool took to be made and set up
+	lent        lending                  // connections of the pool
+	synchronous atomic.Bool              // the server had synchronous standbys when a transaction last began
+	hung        hanging                  // commits
 
 	looking sync.Mutex // guards looked
 	looked  bool       // for a pooler
@@ -371,6 +373,7 @@ func closeSoon(ctx context.Context, conn *pgx.Conn) {
 // connectAsPool makes a connection as those of the pool are.
 func (s *connections) connectAsPool(ctx context.Context) (*pgx.Conn, error) {
 	config, before := s.pool.Config().ConnConfig, s.pool.Config().BeforeConnect
+	hearNotices(&config.Config)
 	if before != nil {
 		if err := before(ctx, config); err != nil {
 			return nil, err

@@ -34,6 +34,7 @@ func (e *poolError) Is(target error) bool { return target == jobs.ErrUnavailable
 // SQLSTATE codes and classes: https://www.postgresql.org/docs/current/errcodes-appendix.html.
 const (
 	codeUnique        = "23505"
+	codeSequenceLimit = "2200H"
 	codeExclusion     = "23P01"
 	codeTooMany       = "53300"
 	codeSerialization = "40001"
@@ -45,6 +46,7 @@ const (
 	codePrivilege     = "42501"
 	codeNoColumn      = "42703"
 	codeNoDatabase    = "3D000"
+	codeTimeout       = "25P04" // the transaction_timeout of PostgreSQL 17
 	codeProtocol      = "08P01" // PgBouncer's only one
 	codeFuture        = "22023" // an invalid parameter: the server has not given a transaction's number yet
 )
@@ -69,7 +71,11 @@ func translate(err error) error {
 	return fmt.Errorf("%w (%w)", meaning, err)
 }
 
-var errEnded = errors.New("the server ended a statement, as the statement_timeout of the role, the database or the URL does: set a longer one for this role")
+var errEnded = errors.New("the server ended a statement, as the statement_timeout or the transaction_timeout of the role, the database or the URL does: set a longer one for this role")
+
+// errNoID says that the sequence of ids is at its end: it was moved past a row that was added by hand with the largest id.
+var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; delete it, and set the sequence back: " +
+	strings.TrimSpace(control("free_largest_id")))
 
 var errStatementPooling = errors.New("the queue needs transactions: set PgBouncer's pool_mode to transaction or session, or connect to the server itself")
 
@@ -90,24 +96,22 @@ func meaning(err error) error {
 		return sequenceError{table}
 	}
 	switch {
+	case e.Code == codeSequenceLimit && strings.Contains(e.Message, "sqluice_jobs_id_seq"):
+		return errNoID
 	case e.Code == codeProtocol && strings.Contains(e.Message, statementPooling):
 		return errStatementPooling
-	case e.Code == codeDiskFull:
-		return jobs.ErrFull
-	case e.Code == codeLock:
-		return jobs.ErrBusy
-	case e.Code == codeReadOnly:
-		return jobs.ErrReadOnly
-	case e.Code == codeCanceled:
-		return errEnded
-	case e.Code == codePrivilege:
-		return errPrivilege
 	case e.Code == codeUnique && e.ConstraintName == "sqluice_jobs_unique":
 		return jobs.ErrUniqueTaken
 	case strings.HasPrefix(e.Code, "58"): // system errors outside PostgreSQL, such as I/O
 		return jobs.ErrDisk
 	}
-	return nil
+	return meanings[e.Code]
+}
+
+// meanings has what a code means by itself.
+var meanings = map[string]error{
+	codeDiskFull: jobs.ErrFull, codeLock: jobs.ErrBusy, codeReadOnly: jobs.ErrReadOnly, codePrivilege: errPrivilege,
+	codeCanceled: errEnded, codeTimeout: errEnded,
 }
 
 // lost reports whether the server could not be reached, or went away: a statement may or may not have been run.
@@ -137,11 +141,11 @@ func lost(err error) bool {
 func passing(e *pgconn.PgError) bool {
 	// 08: connection exceptions, 57P: the server is stopping, starting, or an operator ended the session,
 	// 53300: too many connections,
-	// 25P03 and 25P04: the server ended a session that was silent in a transaction, as of a process that was stopped.
+	// 25P03: the server ended a session that was silent in a transaction, as of a process that was stopped.
 	if e.Code == codeProtocol && refusedByPooler(e.Message) {
 		return false
 	}
-	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany || e.Code == "25P03" || e.Code == "25P04"
+	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany || e.Code == "25P03"
 }
 
 // refusals are parts of the messages by which PgBouncer says what a person has to mend. It has one code for these and for states that

@@ -20,13 +20,14 @@ var errNotPrepared = errors.New("the statement is not prepared on its connection
 // Exchange implements [engine.Store]. Each look is a round trip, so it goes by the caller's last one: the claims take nothing when a
 // job has fallen due since, and the next exchange promotes that.
 func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
-	if x.Simple && !s.unprepared.Load() {
+	if x.Simple && !s.unprepared.Load() && !s.synchronous.Load() { // a commit that hangs is asked about by its transaction's number
 		err := s.claimSimply(ctx, x)
 		if !errors.Is(err, errNotPrepared) {
 			return err
 		}
 	}
 	return s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) error {
+		t.cycle = true
 		x.Begin()
 		steps := []engine.Func{x.Record}
 		if (x.Returning || x.Releasing) && x.Claiming {

@@ -68,6 +68,7 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 		data[restedKey] = used && p.IdleDuration > store.options.rested && !asked
 		return asked
 	}
+	Configure(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)

@@ -579,18 +579,6 @@ func (q queries) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams
 	return list, nil
 }
 
-func (q queries) ListFailedJobsOfKind(ctx context.Context, arg db.ListFailedJobsOfKindParams) ([]db.ListFailedJobsOfKindRow, error) {
-	rows, err := q.own.ListFailedJobsOfKind(ctx, dbpostgres.ListFailedJobsOfKindParams(arg))
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.ListFailedJobsOfKindRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.ListFailedJobsOfKindRow(row)
-	}
-	return list, nil
-}
-
 func (q queries) ListFreeSuccessors(ctx context.Context, arg db.ListFreeSuccessorsParams) ([]db.ListFreeSuccessorsRow, error) {
 	rows, err := q.own.ListFreeSuccessors(ctx, dbpostgres.ListFreeSuccessorsParams(arg))
 	if err != nil {

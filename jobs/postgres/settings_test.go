@@ -21,6 +21,7 @@ import (
 
 var settingsTests = []engineTest{
 	{"RecountUnderATimeout", testRecountUnderATimeout},
+	{"EnqueueUnderATimeout", testEnqueueUnderATimeout},
 	{"ReadUnderATimeout", testReadUnderATimeout},
 	{"IdleSessionTimeout", testIdleSessionTimeout},
 	{"ReadsThatCollide", testReadsThatCollide},
@@ -34,25 +35,60 @@ func setForAll(t *testing.T, url, setting string) {
 	must(t, err)
 }
 
-// What the library does for its upkeep takes the time that it takes, whatever the role's statement_timeout is.
-func testRecountUnderATimeout(t *testing.T, site *site) {
-	store, client, url := site.queue(t)
-	endUncounted(t, store, client)
-	exec(t, dial(t, url), "slow_changes")
-	setForAll(t, url, "statement_timeout = '1500ms'")
-	_, impatient := open(t, url)
-	wrong, err := inspect.New(impatient).Recount(t.Context())
-	must(t, err)
-	want(t, "wrong counts", wrong, 1)
+// timeouts are the settings of a role that end what takes long.
+var timeouts = []string{"statement_timeout", "transaction_timeout"}
+
+// setTimeout sets a timeout for all new connections to a database, and skips the test where the server does not know it.
+func setTimeout(t *testing.T, url, name, value string) {
+	t.Helper()
+	if known := scan[bool](t, dial(t, url), "knows_setting", name); !known {
+		t.Skipf("NOT TESTED: the server does not know %s", name)
+	}
+	setForAll(t, url, name+" = '"+value+"'")
 }
 
-// What people read may be ended by it, and then the error says so.
+// What the library does for its upkeep takes the time that it takes, whatever the role's timeouts are.
+func testRecountUnderATimeout(t *testing.T, site *site) {
+	for _, name := range timeouts {
+		t.Run(name, func(t *testing.T) {
+			store, client, url := site.queue(t)
+			endUncounted(t, store, client)
+			exec(t, dial(t, url), "slow_changes")
+			setTimeout(t, url, name, "1500ms")
+			_, impatient := open(t, url)
+			wrong, err := inspect.New(impatient).Recount(t.Context())
+			must(t, err)
+			want(t, "wrong counts", wrong, 1)
+		})
+	}
+}
+
+// A bulk insert may take longer than the role's timeouts.
+func testEnqueueUnderATimeout(t *testing.T, site *site) {
+	for _, name := range timeouts {
+		t.Run(name, func(t *testing.T) {
+			_, _, url := site.queue(t)
+			exec(t, dial(t, url), "slow_inserts")
+			setTimeout(t, url, name, "1500ms")
+			_, client := open(t, url)
+			enqueue(t, client, "k")
+		})
+	}
+}
+
+// What people read may be ended by them, and then the error says so.
 func testReadUnderATimeout(t *testing.T, site *site) {
+	for _, name := range timeouts {
+		t.Run(name, func(t *testing.T) { readUnderATimeout(t, site, name) })
+	}
+}
+
+func readUnderATimeout(t *testing.T, site *site, name string) {
 	_, _, url := site.queue(t)
-	setForAll(t, url, "statement_timeout = '150ms'")
+	setTimeout(t, url, name, "150ms")
 	_, client := open(t, url)
 	eventually(t, "the schema is read", func() bool { return client.CheckSchema(t.Context()) == nil })
-	tx, err := dial(t, url).Begin(t.Context())
+	tx, err := dial(t, with(url, name+"=0")).Begin(t.Context())
 	must(t, err)
 	_, err = tx.Exec(t.Context(), sqlFile(t, "lock_jobs"))
 	must(t, err)

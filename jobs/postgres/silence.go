@@ -25,6 +25,17 @@ type watch struct {
 	caller context.Context // of a commit: its end ends ctx too, a moment later; else nil
 	until  atomic.Int64    // when the silence of a commit is over, in nanoseconds
 	ending atomic.Bool     // caller had ended when last looked
+
+	began time.Time         // the commit
+	hangs func(*watch) bool // reports whether the server still works on the commit; used by look alone, as ask is
+	ask   time.Time         // when hangs is called next
+}
+
+// askedIn is the part of the silence of a commit after which the server is asked whether it still works on it.
+const askedIn = 6
+
+func (w *watch) askEvery() time.Duration {
+	return w.silence / askedIn
 }
 
 // inTime runs what a server answers at once. When it has not within answerWithin, the error is errSilent: the connection counts as lost.
@@ -45,13 +56,16 @@ func newWatch(parent context.Context, silence time.Duration) *watch {
 }
 
 // newCommitWatch returns a watch that goes on for a moment when the caller's context ends. The timer looks at it, which costs a commit
-// less than to be told.
-func newCommitWatch(caller context.Context, silence time.Duration) *watch {
+// less than a function that runs at its end. The silence of a commit is not over while hangs says that the server still works on it: the
+// server may wait for a standby, and a connection that is given up cancels that.
+func newCommitWatch(caller context.Context, silence time.Duration, hangs func(*watch) bool) *watch {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(caller))
-	w := &watch{ctx: ctx, cancel: cancel, silence: silence, caller: caller}
-	w.until.Store(time.Now().Add(silence).UnixNano())
+	now := time.Now()
+	w := &watch{ctx: ctx, cancel: cancel, silence: silence, caller: caller, began: now, hangs: hangs}
+	w.ask = now.Add(w.askEvery())
+	w.until.Store(now.Add(silence).UnixNano())
 	w.timer = time.AfterFunc(silence, w.look)
-	w.timer.Reset(min(silence, core.AfterEnd/2)) // after it was assigned: look uses it
+	w.timer.Reset(min(w.askEvery(), core.AfterEnd/2)) // after it was assigned: look uses it
 	return w
 }
 
@@ -67,8 +81,13 @@ func (w *watch) look() {
 	case w.caller.Err() != nil && w.ending.Swap(true):
 		w.cancel(core.EndOf(w.caller))
 		return
+	case w.caller.Err() == nil && !time.Now().Before(w.ask):
+		if w.hangs(w) {
+			w.extend()
+		}
+		w.ask = time.Now().Add(w.askEvery())
 	}
-	w.timer.Reset(min(left, core.AfterEnd/2))
+	w.timer.Reset(min(max(left, 0), w.askEvery(), core.AfterEnd/2))
 }
 
 // gaveUp reports whether a commit was ended by the end of the caller's context.

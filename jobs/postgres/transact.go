@@ -117,8 +117,10 @@ func (s *backend) transact(ctx context.Context, fn statements) (committed bool, 
 		s.options.onCommit()
 	}
 	// The commit goes on for a moment when ctx ends: its outcome would not be known.
-	t.watch = newCommitWatch(ctx, s.options.silence)
-	return true, t.watch.end(t.commit(ctx))
+	t.watch = newCommitWatch(ctx, s.options.silence, t.commitHangs)
+	err = t.watch.end(t.commit(ctx))
+	s.commitEnded(t.watch)
+	return true, err
 }
 
 // abandon rolls back after a panic, if any, or an error, and returns the transaction's error.
@@ -144,11 +146,13 @@ type transaction struct {
 	prepare bool    // statements may be prepared on the connection
 	direct  opening // the connection, as statements use it
 
-	begun bool // or may be
-	id    int64
-	life  string     // of the server: see wasCommitted
-	later []deferred // that go with the next one: see deferring
-	added []string   // queues that got jobs, to be announced
+	begun       bool // or may be
+	id          int64
+	life        string     // of the server: see wasCommitted
+	synchronous bool       // the server has synchronous standbys
+	cycle       bool       // it is a runner's: no caller gets its outcome
+	later       []deferred // that go with the next one: see deferring
+	added       []string   // queues that got jobs, to be announced
 }
 
 // announce notes that jobs were added to a queue, which the commit tells other processes. Each is announced once, unless
@@ -187,7 +191,7 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 			return err
 		}
 		var server int64
-		values := []any{&t.id, &server, nil, nil, nil, nil, nil, &life}
+		values := []any{&t.id, &server, nil, nil, nil, nil, nil, &t.synchronous, &life}
 		if known {
 			values = values[:len(values)-1]
 		}
@@ -195,6 +199,7 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 			return err
 		}
 		t.life, data[lifeKey] = life, life
+		t.store.synchronous.Store(t.synchronous)
 		t.store.clock.sample(server, sent, t.store.clock.instant())
 		return nil
 	}
@@ -245,7 +250,7 @@ func (t *transaction) begin() error {
 		return err
 	}
 	row := results[len(results)-1].Rows
-	if len(row) != 1 || len(row[0]) < 8 {
+	if len(row) != 1 || len(row[0]) < 9 {
 		return errors.New("the server did not say which transaction it is")
 	}
 	if t.id, err = strconv.ParseInt(string(row[0][0]), 10, 64); err != nil {
@@ -255,7 +260,9 @@ func (t *transaction) begin() error {
 	if err != nil {
 		return err
 	}
-	if t.life = string(row[0][7]); t.prepare {
+	t.synchronous = string(row[0][7]) == "t"
+	t.store.synchronous.Store(t.synchronous)
+	if t.life = string(row[0][8]); t.prepare {
 		t.conn.Conn().PgConn().CustomData()[lifeKey] = t.life
 	}
 	t.store.clock.sample(server, sent, t.store.clock.instant())
@@ -264,11 +271,16 @@ func (t *transaction) begin() error {
 
 // commit commits. The end of ctx leaves the outcome unknown.
 func (t *transaction) commit(ctx context.Context) error {
+	conn := t.conn.Conn()
+	forgetWait(conn)
 	tag, err := t.end()
 	switch {
 	case err != nil && t.watch.gaveUp():
 		return fmt.Errorf("%w: %w: %w", jobs.ErrUnknownOutcome, core.EndOf(ctx), err)
 	case err == nil && tag.String() == "COMMIT":
+		if unreplicated(conn) || t.synchronous && !hears(conn) {
+			return t.confirm(ctx)
+		}
 		return nil
 	case err == nil:
 		return errors.New("the server rolled the transaction back")
@@ -283,11 +295,25 @@ func (t *transaction) commit(ctx context.Context) error {
 	switch {
 	case unknown != nil:
 		return fmt.Errorf("%w: %w; %w", jobs.ErrUnknownOutcome, err, unknown)
+	case committed && t.synchronous: // which may be what is left of a wait that was cancelled
+		return t.confirm(ctx)
 	case committed:
 		return nil
 	}
 	return err
 }
+
+// confirm returns nil when the synchronous standbys have the transaction. It gives back the connection.
+func (t *transaction) confirm(ctx context.Context) error {
+	t.conn.Release()
+	ctx, cancel := core.Linger(ctx)
+	defer cancel()
+	return t.store.confirm(ctx, t.life)
+}
+
+// acknowledges reports whether the commit must write something down for the server to wait for its standbys: a transaction that changed
+// nothing may have found what it was to write, in a row that they do not have.
+func (t *transaction) acknowledges() bool { return t.synchronous && !t.cycle }
 
 // end sends what waits, the notifications and the commit in one round trip, prepared where that may be: to have the server
 // parse and plan the last two each time cost it as much as a fifth of an enqueue.
@@ -295,6 +321,9 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	channel := t.store.names.channel()
 	if !t.prepare {
 		var list []command
+		if t.acknowledges() {
+			list = append(list, statement("log_record"))
+		}
 		for _, queue := range t.added {
 			list = append(list, statement("notify", channel, notification(t.store.hub.token, core.WorkReady, queue)))
 		}
@@ -307,6 +336,10 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	t.watch.extend()
 	var batch pgx.Batch
 	n := t.queueLater(&batch) + len(t.added)
+	if t.acknowledges() {
+		batch.Queue(control("log_record"))
+		n++
+	}
 	for _, queue := range t.added {
 		batch.Queue(control("notify"), channel, notification(t.store.hub.token, core.WorkReady, queue))
 	}
@@ -389,7 +422,13 @@ func (s *connections) wasCommitted(ctx context.Context, id int64, life string) (
 type transactionStatus struct {
 	name     string // in the words of transaction_status.sql
 	sameLife bool   // of the server
+	waitsFor string // what the transaction waits for, in the server's words; empty for nothing
 }
+
+// inProgress is the name of a transaction that has not ended.
+const inProgress = "in progress"
+
+func (s *transactionStatus) values() []any { return []any{&s.name, &s.sameLife, &s.waitsFor} }
 
 // outcome returns whether the transaction was committed, or an error if the server cannot tell. known is false while a later
 // answer may say more: the transaction may be running, and a standby may lag behind and may become the server.
@@ -417,6 +456,6 @@ func (s *connections) askStatus(ctx context.Context, id int64, life string) (sta
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(ctx, s.options.prompt)
 	defer cancel()
-	err = conn.QueryRow(ctx, control("transaction_status"), once(id, life)...).Scan(&status.name, &status.sameLife)
+	err = conn.QueryRow(ctx, control("transaction_status"), once(id, life)...).Scan(status.values()...)
 	return status, ctx.Err() != nil, err
 }

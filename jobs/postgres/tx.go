@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
@@ -190,10 +190,10 @@ func (s *backend) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.S
 	if t.looked.Load() && t.on.Load() == s.connections && !notifies {
 		return nil
 	}
-	var level, encoding, nothing string
+	var level, encoding, position, nothing string
 	var found identity
 	var err error
-	values := append([]any{&level, &encoding}, found.values()...)
+	values := append(append([]any{&level, &encoding}, found.values()...), &position)
 	if !notifies {
 		err = t.conn.QueryRow(ctx, control("isolation"), once()...).Scan(values...)
 	} else {
@@ -224,8 +224,9 @@ func (s *backend) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.S
 // ownTx is a transaction of [jobs.Client.Tx], on a connection of the pool.
 type ownTx struct {
 	*callersTx
-	tx   pgx.Tx
-	over func() // it has ended
+	tx    pgx.Tx
+	store *connections
+	over  func() // gives back its connection
 }
 
 // BeginOwn implements [engine.Store].
@@ -233,14 +234,16 @@ func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, core.EndFirst(ctx, err)
 	}
-	s.lent.add(1)
-	over := sync.OnceFunc(func() { s.lent.add(-1) })
-	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	conn, err := s.lend(func() (*pgxpool.Conn, error) { return s.pool.Acquire(ctx) })
 	if err != nil {
-		over()
 		return nil, core.EndFirst(ctx, s.explain(ctx, err))
 	}
-	own := &ownTx{&callersTx{conn: tx}, tx, over}
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		conn.Release()
+		return nil, core.EndFirst(ctx, s.explain(ctx, err))
+	}
+	own := &ownTx{&callersTx{conn: tx}, tx, s.connections, conn.Release}
 	own.on.Store(s.connections)
 	return own, nil
 }
@@ -250,11 +253,34 @@ func (t *ownTx) Commit(ctx context.Context) error {
 	defer t.over()
 	ctx, cancel := core.Linger(ctx)
 	defer cancel()
-	err := core.EndFirst(ctx, translate(t.tx.Commit(ctx)))
-	if lost(err) || err != nil && ctx.Err() != nil {
+	synchronous, life := false, ""
+	if conn := t.tx.Conn(); !hears(conn) {
+		var err error
+		if synchronous, life, err = durability(ctx, conn); err != nil {
+			return errors.Join(core.EndFirst(ctx, translate(err)), t.tx.Rollback(ctx))
+		}
+	}
+	err := core.EndFirst(ctx, translate(t.commit(ctx)))
+	switch {
+	case errors.Is(err, errUnreplicated), lost(err), err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+	case err == nil && synchronous:
+		return t.store.confirm(ctx, life)
 	}
 	return err
+}
+
+// commit returns errUnreplicated when the server has committed, but has given up waiting for its standbys.
+func (t *ownTx) commit(ctx context.Context) error {
+	conn := t.tx.Conn()
+	forgetWait(conn)
+	if err := t.tx.Commit(ctx); err != nil {
+		return err
+	}
+	if unreplicated(conn) {
+		return errUnreplicated
+	}
+	return nil
 }
 
 // Rollback implements [engine.OwnTx].

@@ -29,17 +29,3 @@ SELECT i.id FROM (
         WHERE f.status = 'failed' AND CAST(@status AS TEXT) = 'failed' AND f.kind = CAST(@kind AS TEXT)
         ORDER BY f.finished_at LIMIT CAST(@n AS BIGINT)) AS ff
 ) AS i LIMIT CAST(@n AS BIGINT);
-
--- name: ListFailedJobsOfKind :many
--- ListFailedJobsOfKind is ListFailedJobs for the jobs of one kind.
-SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS finished_at,
-       CAST(CASE WHEN SUBSTR(j.last_error, 1, 18) = 'sqluice:encrypted:' THEN j.last_error
-            ELSE SUBSTR(COALESCE(j.last_error, ''), 1, 1000) END AS TEXT) AS error,
-       CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
-            + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0)
-            + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
-FROM sqluice_jobs AS j
-WHERE j.status = 'failed' AND j.kind = CAST(@kind AS TEXT) AND j.finished_at >= CAST(@since AS BIGINT)
-  AND j.finished_at <= CAST(@before_time AS BIGINT)
-  AND (j.finished_at < CAST(@before_time AS BIGINT) OR j.id < CAST(@before_id AS BIGINT))
-ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST(@n AS BIGINT);

@@ -1,59 +1,16 @@
 -- name: GetJob :one
 -- GetJob is one job.
-SELECT j.* FROM sqluice_jobs AS j WHERE j.id = CAST(@id AS BIGINT) AND j.status <> 'deleted';
-
--- name: ListFailedJobs :many
--- ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
--- bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
-SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS finished_at,
-       CAST(CASE WHEN SUBSTR(j.last_error, 1, 18) = 'sqluice:encrypted:' THEN j.last_error
-            ELSE SUBSTR(COALESCE(j.last_error, ''), 1, 1000) END AS TEXT) AS error,
-       CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
-            + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0)
-            + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
-FROM sqluice_jobs AS j
-WHERE j.status = 'failed' AND j.finished_at >= CAST(@since AS BIGINT)
-  AND j.finished_at <= CAST(@before_time AS BIGINT)
-  AND (j.finished_at < CAST(@before_time AS BIGINT) OR j.id < CAST(@before_id AS BIGINT))
-ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST(@n AS BIGINT);
-
--- name: ReportFailedJobs :many
--- ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
--- the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups. cause is that of the
--- example's last attempt that did not end well, and empty when there is none.
-SELECT g.kind, g.error, g.jobs, g.first_seen, g.last_seen, g.example_id, g.looked_at, CAST(COALESCE((
-           SELECT e.cause FROM sqluice_job_errors AS e
-           WHERE e.job_id = g.example_id AND e.cause NOT IN ('snoozed', 'released', 'cancelled') ORDER BY e.attempt DESC, e.id DESC LIMIT 1
-       ), '') AS TEXT) AS cause
-FROM (
-    SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
-           CAST(MIN(f.finished_at) AS BIGINT) AS first_seen, CAST(MAX(f.finished_at) AS BIGINT) AS last_seen,
-           CAST(MAX(f.id) AS BIGINT) AS example_id, CAST(SUM(COUNT(*)) OVER () AS BIGINT) AS looked_at
-    FROM (
-        SELECT a.id, a.kind, a.error, a.finished_at FROM (
-            SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
-            WHERE j.status = 'failed' AND j.finished_at >= CAST(@since AS BIGINT) AND CAST(sqlc.narg('kind') AS TEXT) IS NULL
-            ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST(@most AS BIGINT)) AS a
-        UNION ALL
-        SELECT o.id, o.kind, o.error, o.finished_at FROM (
-            SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
-            WHERE k.status = 'failed' AND k.finished_at >= CAST(@since AS BIGINT) AND k.kind = CAST(sqlc.narg('kind') AS TEXT)
-            ORDER BY k.finished_at DESC, k.id DESC LIMIT CAST(@most AS BIGINT)) AS o
-    ) AS f
-    GROUP BY f.kind, f.error
-    ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT CAST(@n AS BIGINT)
-) AS g
-ORDER BY g.jobs DESC, g.last_seen DESC, g.example_id DESC;
+SELECT j.* FROM sqluice_jobs AS j WHERE j.id = @id AND j.status <> 'deleted';
 
 -- name: ListJobErrors :many
 -- ListJobErrors lists the latest attempts of a job that failed (failed = 1), or that were snoozed, released or cancelled (failed = 0),
 -- before a row, the latest first.
-SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
-       CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(w.host, '') AS TEXT) AS host,
-       CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at, e.ended_at, e.cause, e.message, e.stack
+SELECT e.id, e.attempt, COALESCE(e.worker_id, 0) AS worker_id,
+       COALESCE(w.name, '') AS worker, COALESCE(w.host, '') AS host,
+       COALESCE(e.started_at, 0) AS started_at, e.ended_at, e.cause, e.message, e.stack
 FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
 WHERE e.id IN (
-    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = CAST(@job_id AS BIGINT) AND x.id < CAST(@before_id AS BIGINT)
+    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = @job_id AND x.id < @before_id
       AND CASE WHEN x.cause IN ('snoozed', 'released', 'cancelled') THEN 0 ELSE 1 END = CAST(@failed AS BIGINT)
     ORDER BY x.id DESC LIMIT CAST(@n AS BIGINT))
 ORDER BY e.id DESC;
