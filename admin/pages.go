@@ -8,12 +8,15 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/printable"
 )
 
 //go:embed pages static
@@ -156,15 +159,16 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v vie
 		http.Error(w, "the page cannot be shown: the server's log has the error", http.StatusInternalServerError)
 		return
 	}
+	page := printable.Page(text.String()) // names may hold control characters
 	header := w.Header()
 	header.Set("Content-Security-Policy", pagePolicy)
 	// With the policy no-referrer, a browser sends "Origin: null" with a form, as for another site.
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(text.Len()))
+	header.Set("Content-Length", strconv.Itoa(len(page)))
 	header.Add("Vary", fragmentHeader)
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // fails if the client has gone
+	_, _ = io.WriteString(w, page) // fails if the client has gone
 }
 
 // isForPeople reports whether a browser requests a page, and not the API.

@@ -790,10 +790,24 @@ func (q timed) ListJobIDs(ctx context.Context, arg ListJobIDsParams) ([]int64, e
 	return value, err
 }
 
+func (q timed) ListJobIDsByName(ctx context.Context, arg ListJobIDsByNameParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListJobIDsByName(ctx, arg)
+	q.hook("ListJobIDsByName", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatusParams) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListJobIDsByStatus(ctx, arg)
 	q.hook("ListJobIDsByStatus", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListJobIDsOfUser(ctx context.Context, arg ListJobIDsOfUserParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListJobIDsOfUser(ctx, arg)
+	q.hook("ListJobIDsOfUser", time.Since(began), err)
 	return value, err
 }
 

@@ -102,7 +102,9 @@ type (
 	ListJobErrorsRow              = sqlite.ListJobErrorsRow
 	ListJobHistoryParams          = sqlite.ListJobHistoryParams
 	ListJobHistoryRow             = sqlite.ListJobHistoryRow
+	ListJobIDsByNameParams        = sqlite.ListJobIDsByNameParams
 	ListJobIDsByStatusParams      = sqlite.ListJobIDsByStatusParams
+	ListJobIDsOfUserParams        = sqlite.ListJobIDsOfUserParams
 	ListJobIDsParams              = sqlite.ListJobIDsParams
 	ListJobsFromParams            = sqlite.ListJobsFromParams
 	ListJobsOfUserParams          = sqlite.ListJobsOfUserParams

@@ -171,7 +171,7 @@ func TestNamesThatAreInvalidUTF8(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `sqluice_active_attempts{kind="k\"\n",queue="q` + "\uFFFD" + `"} 1`; answer.Code != 200 || !strings.Contains(string(text), want) {
+	if want := `sqluice_active_attempts{kind="k\"\\n",queue="q` + "\uFFFD" + `"} 1`; answer.Code != 200 || !strings.Contains(string(text), want) {
 		t.Errorf("%d without %s:\n%s", answer.Code, want, text)
 	}
 }

@@ -168,12 +168,9 @@ func (q *Queue) read() reading {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	var r reading
-	var err error
 	inspector := inspect.New(q.client)
-	if r.stats, err = inspector.Stats(ctx); err == nil {
-		r.queues, err = inspector.Queues(ctx)
-	}
-	if err == nil {
+	snapshot, err := inspector.Snapshot(ctx) // at once: to count the waiting jobs is most of the cost
+	if r.stats, r.queues = snapshot.Stats, snapshot.Queues; err == nil {
 		r.refusals, err = inspector.Refusals(ctx)
 	}
 	if err == nil {

@@ -23,7 +23,7 @@ func TestSuccessorsGoingDown(t *testing.T) {
 		if n := scan[int](t, w.plain, "SELECT COUNT(*) FROM sqluice_jobs WHERE successor_at IS NOT NULL"); n != 1 {
 			t.Fatalf("there are %d successors", n)
 		}
-		migrateDownTo(t, w, "00014_unique.sql")
+		migrateDownTo(t, w, "00015_unique.sql")
 		if _, err := w.client.Migrate(w.ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -56,6 +56,7 @@ func TestApplicationsRowsGoingDown(t *testing.T) {
 		w.must("make a table", w.exec("CREATE TABLE "+table+" (job INTEGER REFERENCES sqluice_jobs (id) "+action+")"))
 		w.must("add a row", w.exec(fmt.Sprintf("INSERT INTO %s (job) VALUES (%d)", table, id.ID)))
 	}
+	migrateDownTo(t, w, "00003_complete_jobs.sql")
 	migrateDownTo(t, w, "00002_priority_run_after.sql")
 	if _, err := port.StoreOf(w.store).MigrateDown(w.ctx); err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
 		t.Errorf("the table goes while rows refer to it: %v", err)

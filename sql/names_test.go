@@ -129,29 +129,33 @@ func tables(t *testing.T, e engine, pool *sql.DB, name string) int64 {
 	return scan[int64](t, pool, `SELECT COUNT(*) FROM pg_class WHERE relname = $1`, name)
 }
 
-// Each migration refuses by itself a name that it is to make.
-func TestEachMigrationRefusesItsNames(t *testing.T) {
+// The first migration refuses every name that it or a later one makes.
+func TestTheFirstMigrationRefusesEveryName(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool := e.empty(t)
 		provider := testdb.Goose(t, e.dialect, pool)
+		var all []string
 		for version := int64(1); version <= newest(provider); version++ {
 			before := objects(t, e, pool)
 			migrateTo(t, provider, version)
 			made := slices.DeleteFunc(objects(t, e, pool), func(name string) bool { return slices.Contains(before, name) })
-			migrateTo(t, provider, version-1)
 			for _, name := range made {
 				if !strings.HasPrefix(name, "sqluice_") {
 					t.Errorf("version %d makes %s, which does not begin with sqluice_", version, name)
 				}
-				mustExec(t, pool, "CREATE TABLE "+name+" (title TEXT)")
-				_, err := provider.UpTo(t.Context(), version)
-				if err == nil || !strings.Contains(err.Error(), "names already") || !strings.Contains(err.Error(), name) {
-					t.Errorf("where %s is taken, version %d gives %v", name, version, err)
-				}
-				mustExec(t, pool, "DROP TABLE "+name)
 			}
-			migrateTo(t, provider, version)
+			all = append(all, made...)
 		}
+		migrateTo(t, provider, 0)
+		for _, name := range all {
+			mustExec(t, pool, "CREATE TABLE "+name+" (title TEXT)")
+			_, err := provider.UpTo(t.Context(), 1)
+			if err == nil || !strings.Contains(err.Error(), "names already") || !strings.Contains(err.Error(), name) {
+				t.Errorf("where %s is taken, the first migration gives %v", name, err)
+			}
+			mustExec(t, pool, "DROP TABLE "+name)
+		}
+		migrateTo(t, provider, newest(provider))
 	})
 }
 
@@ -184,6 +188,32 @@ func TestEarlierBuildsAreRefused(t *testing.T) {
 					t.Errorf("at version %d %s gives %v", version, what, err)
 				}
 			}
+		}
+	})
+}
+
+// So is one whose versions are in the table of an earlier name, by the library with a sentence of its own and by goose with the names.
+func TestTheEarlierVersionTableIsRefused(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		w := worlds(t, e)(t)
+		w.must("rename goose's table", w.exec("ALTER TABLE "+testdb.VersionTable+" RENAME TO sqluice_goose_version"))
+		before := e.dump(t, w.plain)
+		w.must("close", w.store.Close())
+		client := jobs.New(reopen(t, w))
+		_, migrate := client.Migrate(w.ctx)
+		_, enqueue := client.Enqueue(w.ctx, "k", []byte("{}"))
+		_, list := inspect.New(client).List(w.ctx, inspect.Filter{})
+		for what, err := range map[string]error{"Migrate": migrate, "an enqueue": enqueue, "a check": client.CheckSchema(w.ctx), "a list": list} {
+			if err == nil || !strings.Contains(err.Error(), "earlier build of sqluice (its versions are in the table sqluice_goose_version)") {
+				t.Errorf("%s gives %v", what, err)
+			}
+		}
+		if after := e.dump(t, w.plain); after != before {
+			t.Errorf("the database has\n%s, not\n%s", after, before)
+		}
+		_, err := testdb.Goose(t, e.dialect, w.plain).Up(w.ctx)
+		if err == nil || !strings.Contains(err.Error(), "names already") || !strings.Contains(err.Error(), "sqluice_goose_version") {
+			t.Errorf("goose gives %v", err)
 		}
 	})
 }

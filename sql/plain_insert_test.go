@@ -20,7 +20,7 @@ func TestPlainInsertIsAGoodJob(t *testing.T) {
 		mustExec(t, pool, `INSERT INTO sqluice_jobs (kind) VALUES ('report')`)
 		after := time.Now().Add(time.Second)
 		got := rows(t, pool, `SELECT payload, status, queue, priority, attempt, uncounted, max_attempts, crashes, timeout,
-			run_after = created_at OR run_after - created_at BETWEEN 0 AND 1000000, updated_at - created_at BETWEEN 0 AND 1000000,
+			ABS(run_after - created_at) <= 1000000, updated_at - created_at BETWEEN 0 AND 1000000,
 			COALESCE(worker_id, lease_until, cancel_requested_at, started_at, finished_at),
 			COALESCE(unique_key, request_id, user_id, tags, metadata, progress, result, last_error)
 			FROM sqluice_jobs ORDER BY id`)

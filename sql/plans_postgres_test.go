@@ -50,6 +50,9 @@ var hotReads = map[string]string{
 	"RequeueJob": "sqluice_jobs_pkey sqluice_jobs_successor sqluice_jobs_unique", "ListHeldJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running",
 	"RecordStuckJobs": "sqluice_jobs_pkey sqluice_jobs_running",
 
+	"ListJobIDsByName": "sqluice_jobs_claim sqluice_jobs_failed_kind sqluice_jobs_scheduled",
+	"ListJobIDsOfUser": "sqluice_jobs_user",
+
 	// From the running jobs to the errors of each.
 	"CancelStuckJobs": "sqluice_jobs_running", "CountCrashes": "sqluice_jobs_running", "FailStuckJobs": "sqluice_jobs_running", "ResetStuckJobs": "sqluice_jobs_running",
 }
@@ -90,7 +93,7 @@ func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
 	}
 }
 
-var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (sqluice_jobs(?:_claim|_due|_ended|_failed|_failed_kind|_pkey|_request|_running|_scheduled|_successor|_unique)?)\b`)
+var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (sqluice_jobs(?:_claim|_due|_ended|_failed|_failed_kind|_pkey|_request|_running|_scheduled|_successor|_unique|_user)?)\b`)
 
 // jobsReads are the indexes on jobs in a plan, or jobs for the table as a whole, and the plan.
 func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan string) {

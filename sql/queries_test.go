@@ -56,6 +56,30 @@ func TestEveryQueryCanBePrepared(t *testing.T) {
 	})
 }
 
+// sqlc and the server each find the type of a parameter that stands in no CAST: they must find the same one.
+func TestServerAndSqlcAgreeOnTypesOfParameters(t *testing.T) {
+	pool, _ := postgresEngine(t).at(t, 0)
+	pool.SetMaxOpenConns(1) // a prepared statement belongs to a connection
+	of := map[string]string{"string": "text", "*string": "text", "int64": "bigint", "*int64": "bigint"}
+	for _, s := range statements(t, "postgres") {
+		if utility.MatchString(s.SQL) {
+			continue
+		}
+		mustExec(t, pool, "PREPARE typed AS "+s.SQL)
+		have := scan[string](t, pool, `SELECT COALESCE(string_agg(format_type(COALESCE(NULLIF(y.typbasetype, 0), y.oid), NULL), ' ' ORDER BY p.n), '')
+			FROM pg_prepared_statements AS s CROSS JOIN unnest(s.parameter_types) WITH ORDINALITY AS p (type, n) JOIN pg_type AS y ON y.oid = p.type
+			WHERE s.name = 'typed'`)
+		mustExec(t, pool, "DEALLOCATE typed")
+		var want []string
+		for _, goType := range s.Types {
+			want = append(want, of[goType])
+		}
+		if strings.Join(want, " ") != have {
+			t.Errorf("%s: its parameters are %v in Go, %s for the server", s.Name, s.Types, have)
+		}
+	}
+}
+
 // hot are the queries that a worker or an enqueue makes again and again while the table grows. The value is the only
 // index that the query may read otherwise than by a key, for which there must be a reason.
 var hot = map[string]string{
@@ -63,8 +87,8 @@ var hot = map[string]string{
 	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteExpiredJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "", "ReleaseSuccessors": "", "ReplaceWaitingJob": "",
 	"EnqueueJobs": "", "EnqueueKeylessJob": "", "ExtendLeases": "", "FailJob": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
 	"ListLiveJobsByUniqueKey": "", "HasClaimableJobs": "", "ListClaimableQueues": "", "HeartbeatWorker": "", "ListClaimableJobs": "",
-	"ListEndedJobIDs": "",
-	"ListFailedJobs":  "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobs": "", "StartJobRange": "", "CompleteJobRange": "",
+	"ListEndedJobIDs": "", "ListJobIDsByName": "", "ListJobIDsOfUser": "",
+	"ListFailedJobs": "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobs": "", "StartJobRange": "", "CompleteJobRange": "",
 	"RequestJobCancel": "", "RequeueJob": "", "RetryJob": "", "SetJobProgress": "", "SnoozeJob": "",
 
 	// It reads a step of the table from an id on.

@@ -67,13 +67,55 @@ func TestMigrationsGoUpDownUp(t *testing.T) {
 	})
 }
 
+// The table of jobs says by itself what its columns are for: on SQLite in the text that .schema prints, on PostgreSQL in comments.
+func TestTheTableOfJobsIsDocumented(t *testing.T) {
+	e := sqliteEngine()
+	pool, _ := e.at(t, 0)
+	text := scan[string](t, pool, `SELECT sql FROM sqlite_schema WHERE name = 'sqluice_jobs'`)
+	for line := range strings.SplitSeq(text, "\n") {
+		if len(line) > 140 {
+			t.Errorf("%d characters are too many for a line: %s", len(line), line)
+		}
+	}
+	for _, group := range []string{"What to do.", "When to do it", "By which worker.", "For which caller.", "What came of it.", "The rules."} {
+		if !strings.Contains(text, "-- "+group) {
+			t.Errorf("the table has no group %q", group)
+		}
+	}
+	e = postgresEngine(t)
+	pool, _ = e.at(t, 0)
+	for _, row := range rows(t, pool, `SELECT attname FROM pg_attribute WHERE attrelid = CAST('sqluice_jobs' AS regclass) AND attnum > 0
+		AND col_description(attrelid, attnum) IS NULL`) {
+		t.Errorf("the column %s has no comment", row[0])
+	}
+}
+
+// No line of a migration is longer than a screen is wide.
+func TestMigrationsHaveShortLines(t *testing.T) {
+	err := fs.WalkDir(sqluice.Migrations, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(sqluice.Migrations, path)
+		for i, line := range strings.Split(string(text), "\n") {
+			if len(line) > 140 {
+				t.Errorf("%s:%d has %d characters", path, i+1, len(line))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // To undo the migration that made moves would open a queue that is closed, by goose as well as by sqluice.
 func TestMovesOutlastDown(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
-		pool, provider := e.at(t, 8)
+		pool, provider := e.at(t, 9)
 		mustExec(t, pool, `INSERT INTO sqluice_moves (direction, token, peer, started_at) VALUES ('out', 't moved', 'elsewhere', 0)`)
 		before := e.dump(t, pool)
-		_, err := provider.DownTo(t.Context(), 7)
+		_, err := provider.DownTo(t.Context(), 8)
 		if err == nil || !strings.Contains(err.Error(), "closed by a move: reopen it first") {
 			t.Fatalf("to undo the migration gives %v", err)
 		}
@@ -84,7 +126,7 @@ func TestMovesOutlastDown(t *testing.T) {
 			t.Errorf("%d rows are left", n)
 		}
 		mustExec(t, pool, `DELETE FROM sqluice_moves`)
-		migrateTo(t, provider, 7)
+		migrateTo(t, provider, 8)
 	})
 }
 

@@ -84,7 +84,7 @@ func TestFaultyDatabases(t *testing.T) {
 	t.Run("of a newer schema", func(t *testing.T) {
 		c := newCLI(t)
 		c.enqueue("k")
-		raw(t, c, "INSERT INTO sqluice_goose_version (version_id, is_applied) VALUES (999, 1)")
+		raw(t, c, "INSERT INTO sqluice_migrations (version_id, is_applied) VALUES (999, 1)")
 		for _, args := range [][]string{{"enqueue", "k"}, {"list"}, {"up"}} {
 			c.fails(exitFailure, []string{"version 999", "newer"}, args...)
 		}

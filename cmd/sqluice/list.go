@@ -23,7 +23,10 @@ func (a *app) listCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List jobs, newest first",
 		Long: "list prints a page of jobs, newest first. If there may be more, standard error names the --after of the next\n" +
-			"page, which is the last id of this one. With --json it prints an array.",
+			"page, which is the last id of this one. With --json it prints an array.\n\n" +
+			"A search reads the jobs that it must: those of a user, a status, or a status in a queue are found by an index, other\n" +
+			"filters look at each job. Every few seconds standard error says down to which id a long search has looked. When it is\n" +
+			"interrupted, list prints the jobs that it has found, and the --after with which to go on.",
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -55,26 +58,62 @@ func statusValue(value *string, allowed []jobs.Status) *choiceValue {
 }
 
 func (a *app) list(ctx context.Context, c *jobs.Client, f inspect.Filter, asJSON bool) error {
-	page, err := inspect.New(c).List(ctx, f)
-	if err != nil {
+	in := inspect.New(c)
+	progress := a.progress()
+	found, after, err := search(ctx, in, f, progress.note)
+	progress.end()
+	if err != nil && (ctx.Err() == nil || after == 0) {
 		return nameFlags(err, listFields)
 	}
-	if asJSON {
-		return a.printJSON(page)
+	if err := a.printList(in.Now(), found, asJSON); err != nil {
+		return err
 	}
-	now := inspect.New(c).Now()
+	if err != nil {
+		a.complain("%s; to go on: --after %d", looked(after, len(found)), after)
+		return err
+	}
+	if len(found) == f.Limit {
+		a.complain("there may be more: --after %d", found[len(found)-1].ID)
+	}
+	return nil
+}
+
+// search returns the page of jobs that the filter selects, and calls note to show how far it has looked. With an error it returns the
+// jobs that it has found until then, and the cursor with which to go on.
+func search(
+	ctx context.Context, in *inspect.Inspector, f inspect.Filter, note func(line func() string),
+) (found []jobs.Job, after int64, err error) {
+	found = []jobs.Job{}
+	for {
+		page, err := in.ListPage(ctx, f)
+		if err != nil {
+			return found, f.After, err
+		}
+		found = append(found, page.Jobs...)
+		f.After = page.Next
+		f.Limit -= len(page.Jobs)
+		if page.Next == 0 || f.Limit == 0 {
+			return found, 0, nil
+		}
+		note(func() string { return looked(page.Next, len(found)) })
+	}
+}
+
+// looked says how far a search has come.
+func looked(after int64, found int) string {
+	return fmt.Sprintf("looked at the jobs down to %d: %d found", after, found)
+}
+
+func (a *app) printList(now time.Time, list []jobs.Job, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(list)
+	}
 	t := newTable(a.out, "ID", "STATUS", "KIND", "QUEUE", "PRIORITY", "ATTEMPT", "WHEN", "ERROR")
-	for _, job := range page {
+	for _, job := range list {
 		t.row(strconv.FormatInt(job.ID, 10), string(job.Status), job.Kind, job.Queue, strconv.Itoa(job.Priority),
 			attempts(job), when(now, job), shorten(job.LastError, 60))
 	}
-	if err := t.end(); err != nil {
-		return err
-	}
-	if len(page) == f.Limit {
-		a.complain("there may be more: --after %d", page[len(page)-1].ID)
-	}
-	return nil
+	return t.end()
 }
 
 // attempts returns the counted attempts and their maximum, as "2/25".

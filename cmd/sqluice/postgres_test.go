@@ -102,7 +102,7 @@ func nothingIsMadeButByUp(t *testing.T, s *server) {
 		t.Errorf("down prints %q", out)
 	}
 	// goose makes its own table before it checks what there is to undo.
-	left := slices.DeleteFunc(relations(t, c.db), func(name string) bool { return strings.HasPrefix(name, "sqluice_goose_version") })
+	left := slices.DeleteFunc(relations(t, c.db), func(name string) bool { return strings.HasPrefix(name, "sqluice_migrations") })
 	if len(left) > 0 {
 		t.Errorf("the database has %q", left)
 	}

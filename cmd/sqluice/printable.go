@@ -3,10 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"strings"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	safe "github.com/sqluice/sqluice/internal/printable"
 )
 
 // lines says how printable treats line breaks and tabs.
@@ -20,31 +20,10 @@ const (
 // printable makes text of the database or the system safe for a terminal: it escapes control and formatting characters, which
 // could move the cursor, change colours or reverse the text.
 func printable(s string, l lines) string {
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
-			b.WriteRune(unicode.ReplacementChar)
-		case l == keepLines && (r == '\n' || r == '\t'), !harmful(r):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		}
+	if l == keepLines {
+		return safe.Lines(s)
 	}
-	return b.String()
-}
-
-// harmful reports whether a character is a control or formatting character, or a line separator.
-func harmful(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+	return safe.Line(s)
 }
 
 // escapeJSON escapes characters that JSON allows unescaped and that terminals obey. They can occur only in strings.
@@ -75,3 +54,6 @@ func shorten(s string, most int) string {
 	}
 	return string(runes[:most-1]) + "…"
 }
+
+// harmful reports whether a terminal may obey a character.
+func harmful(r rune) bool { return safe.Harmful(r) }

@@ -13,7 +13,8 @@ func (a *app) recountCommand() *cobra.Command {
 		Use:   "recount",
 		Short: "Correct the counts of done, failed and cancelled jobs",
 		Long: "recount reads all jobs and corrects the stored counts of done, failed and cancelled jobs. It is needed only after\n" +
-			"SQL of another program has ended or added such jobs. On SQLite it blocks all writers while it reads.",
+			"SQL of another program has ended or added such jobs. Everything runs meanwhile: it reads a snapshot, and then writes the\n" +
+			"differences in a brief transaction. While it reads, SQLite's WAL and PostgreSQL's dead rows grow with what others write.",
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {

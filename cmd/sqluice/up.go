@@ -15,7 +15,7 @@ const upHelp = `up runs the migrations that the database lacks, and prints their
 It makes a SQLite file if there is none. A PostgreSQL database must exist; up makes the schema that schema=NAME in its
 URL names. The role needs the right to make tables there; the roles of workers do not.
 
-"goose up" on sql/migrations/sqlite or sql/migrations/postgres, with -table sqluice_goose_version, does the same.`
+"goose up" on sql/migrations/sqlite or sql/migrations/postgres, with -table sqluice_migrations, does the same.`
 
 func (a *app) upCommand() *cobra.Command {
 	return &cobra.Command{

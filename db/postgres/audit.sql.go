@@ -11,9 +11,9 @@ import (
 
 const addAudit = `-- name: AddAudit :exec
 INSERT INTO sqluice_job_audit (at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
-VALUES (CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT),
-        CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS BIGINT),
-        CAST($8 AS TEXT), CAST($9 AS TEXT))
+VALUES ($1, $2, $3, $4,
+        $5, $6, $7,
+        $8, $9)
 `
 
 type AddAuditParams struct {
@@ -46,7 +46,7 @@ func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
 
 const deleteOldAudit = `-- name: DeleteOldAudit :execrows
 DELETE FROM sqluice_job_audit WHERE id = ANY (ARRAY(
-    SELECT o.id FROM sqluice_job_audit AS o WHERE o.at < CAST($1 AS BIGINT) ORDER BY o.at LIMIT CAST($2 AS BIGINT)
+    SELECT o.id FROM sqluice_job_audit AS o WHERE o.at < $1 ORDER BY o.at LIMIT CAST($2 AS BIGINT)
 ))
 `
 
@@ -65,7 +65,7 @@ func (q *Queries) DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) 
 }
 
 const getJobSubject = `-- name: GetJobSubject :one
-SELECT j.kind, j.queue FROM sqluice_jobs AS j WHERE j.id = CAST($1 AS BIGINT) AND j.status <> 'deleted'
+SELECT j.kind, j.queue FROM sqluice_jobs AS j WHERE j.id = $1 AND j.status <> 'deleted'
 `
 
 type GetJobSubjectRow struct {
@@ -83,9 +83,9 @@ func (q *Queries) GetJobSubject(ctx context.Context, id int64) (GetJobSubjectRow
 
 const listAudit = `-- name: ListAudit :many
 SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a
-WHERE a.id < CAST($1 AS BIGINT) AND a.at >= CAST($2 AS BIGINT)
-  AND (CAST($3 AS TEXT) IS NULL OR a.actor = CAST($3 AS TEXT))
-  AND (CAST($4 AS TEXT) IS NULL OR a.action = CAST($4 AS TEXT))
+WHERE a.id < $1 AND a.at >= $2
+  AND (a.actor = $3 OR $3 IS NULL)
+  AND (a.action = $4 OR $4 IS NULL)
 ORDER BY a.id DESC LIMIT CAST($5 AS BIGINT)
 `
 
@@ -137,15 +137,15 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]JobAudi
 
 const listAuditOfJob = `-- name: ListAuditOfJob :many
 SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a
-WHERE a.id < CAST($1 AS BIGINT) AND COALESCE(a.at, 0) >= CAST($2 AS BIGINT) /* by the ids, not by the time */
+WHERE a.id < $1 AND COALESCE(a.at, 0) >= CAST($2 AS BIGINT) /* by the ids, not by the time */
   AND a.id = ANY (ARRAY(
     SELECT s.id FROM sqluice_job_audit AS s WHERE s.job_id = CAST($3 AS BIGINT)
     UNION ALL
     SELECT m.id FROM sqluice_job_audit AS m
     WHERE m.job_ids IS NOT NULL
-      AND CAST(m.job_ids AS jsonb) @> to_jsonb(CAST($3 AS BIGINT))))
-  AND (CAST($4 AS TEXT) IS NULL OR a.actor = CAST($4 AS TEXT))
-  AND (CAST($5 AS TEXT) IS NULL OR a.action = CAST($5 AS TEXT))
+      AND CAST(m.job_ids AS jsonb) @> to_jsonb($3)))
+  AND (a.actor = $4 OR $4 IS NULL)
+  AND (a.action = $5 OR $5 IS NULL)
 ORDER BY a.id DESC LIMIT CAST($6 AS BIGINT)
 `
 

@@ -9,8 +9,230 @@ import (
 	"context"
 )
 
+const claimJobs = `-- name: ClaimJobs :many
+UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+                worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL
+WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
+    SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
+           an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
+           priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after, id] to begin with.
+           They name all kinds. Without them those of the list are looked for at all priorities. */
+        SELECT j.id, j.priority, j.run_after
+        FROM (
+            SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
+                   COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
+            FROM (SELECT CAST(CAST($4 AS TEXT) AS jsonb) AS kinds, CAST(NULLIF(CAST($5 AS TEXT), '') AS jsonb) AS cursors) AS p
+            CROSS JOIN LATERAL jsonb_array_elements(COALESCE(p.cursors->'between', p.kinds)) AS r (value)
+        ) AS b
+        CROSS JOIN LATERAL (
+            SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = $6 AND i.kind = b.kind
+              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $6 AND h.kind = b.kind)
+              AND i.priority > b.low AND i.priority < b.high
+              AND i.run_after <= $1
+            ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST($7 AS BIGINT)
+            FOR UPDATE SKIP LOCKED
+        ) AS j
+        UNION ALL
+        SELECT j.id, j.priority, j.run_after
+        FROM jsonb_array_elements(CAST(NULLIF($5, '') AS jsonb)->'from') AS f (value)
+        CROSS JOIN LATERAL (
+            SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = $6 AND i.kind = f.value->>0
+              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $6 AND h.kind = f.value->>0)
+              AND i.priority = CAST(f.value->>1 AS BIGINT)
+              AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
+              AND i.run_after <= $1
+            ORDER BY i.run_after, i.id LIMIT CAST($7 AS BIGINT)
+            FOR UPDATE SKIP LOCKED
+        ) AS j
+    ) AS c
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $6 AND q.paused_at IS NOT NULL)
+      AND (CAST($8 AS BIGINT) = 0 OR $8
+           <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807))
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($7 AS BIGINT)
+))
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at
+`
+
+type ClaimJobsParams struct {
+	Now           int64  `json:"now"`
+	WorkerID      int64  `json:"worker_id"`
+	LeaseUntil    int64  `json:"lease_until"`
+	Kinds         string `json:"kinds"`
+	Cursors       string `json:"cursors"`
+	Queue         string `json:"queue"`
+	N             int64  `json:"n"`
+	NoneDueBefore int64  `json:"none_due_before"`
+}
+
+type ClaimJobsRow struct {
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
+}
+
+// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
+// Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
+// It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
+// cursors, when not empty, say where to begin, on PostgreSQL.
+func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
+	rows, err := q.db.Query(ctx, claimJobs,
+		arg.Now,
+		arg.WorkerID,
+		arg.LeaseUntil,
+		arg.Kinds,
+		arg.Cursors,
+		arg.Queue,
+		arg.N,
+		arg.NoneDueBefore,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ClaimJobsRow
+	for rows.Next() {
+		var i ClaimJobsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Payload,
+			&i.Priority,
+			&i.RunAfter,
+			&i.StartBy,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.MaxAttempts,
+			&i.Crashes,
+			&i.Timeout,
+			&i.UniqueKey,
+			&i.RequestID,
+			&i.UserID,
+			&i.Tags,
+			&i.Metadata,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const claimListedJobs = `-- name: ClaimListedJobs :many
+UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+                worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL
+WHERE id = ANY (ARRAY(
+    SELECT j.id FROM sqluice_jobs AS j
+    WHERE j.id = ANY (CAST((
+        SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+      ) AS BIGINT[]))
+      AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = $5 AND j.run_after <= $1
+      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $5 AND q.paused_at IS NOT NULL)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $5 AND h.kind = COALESCE(j.kind, ''))
+    FOR UPDATE OF j SKIP LOCKED
+))
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at
+`
+
+type ClaimListedJobsParams struct {
+	Now        int64  `json:"now"`
+	WorkerID   int64  `json:"worker_id"`
+	LeaseUntil int64  `json:"lease_until"`
+	Ids        string `json:"ids"`
+	Queue      string `json:"queue"`
+}
+
+type ClaimListedJobsRow struct {
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
+}
+
+// ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
+// them. It does not wait for rows that are locked (on SQLite none are).
+func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams) ([]ClaimListedJobsRow, error) {
+	rows, err := q.db.Query(ctx, claimListedJobs,
+		arg.Now,
+		arg.WorkerID,
+		arg.LeaseUntil,
+		arg.Ids,
+		arg.Queue,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ClaimListedJobsRow
+	for rows.Next() {
+		var i ClaimListedJobsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Payload,
+			&i.Priority,
+			&i.RunAfter,
+			&i.StartBy,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.MaxAttempts,
+			&i.Crashes,
+			&i.Timeout,
+			&i.UniqueKey,
+			&i.RequestID,
+			&i.UserID,
+			&i.Tags,
+			&i.Metadata,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
+SELECT COUNT(*) AS kinds FROM (
     SELECT j.id FROM (
         SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
                COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
@@ -19,33 +241,33 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = b.kind
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = b.kind)
+        WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = b.kind
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $3 AND h.kind = b.kind)
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'from') AS f (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF($2, '') AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = f.value->>0
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = f.value->>0)
+        WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = f.value->>0
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $3 AND h.kind = f.value->>0)
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'before') AS a (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF($2, '') AS jsonb)->'before') AS a (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = a.value->>0
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = a.value->>0)
+        WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = a.value->>0
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $3 AND h.kind = a.value->>0)
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
 ) AS c
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
+WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $3 AND q.paused_at IS NOT NULL)
 `
 
 type HasClaimableJobsParams struct {
@@ -64,24 +286,24 @@ func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsPara
 }
 
 const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS l (value)
+SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS l (value)
 CROSS JOIN jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
-    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0) LIMIT 1)
+    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND r.queue = l.value AND r.kind = k.value
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > $3 LIMIT 1 OFFSET 0) LIMIT 1)
     UNION ALL
     (SELECT p.id FROM sqluice_jobs AS p
-     WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST($3 AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value) LIMIT 1)
+     WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= $3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > $3 LIMIT 1 OFFSET 0)
+       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
+       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
      WHERE d.status = 'scheduled' /* in a form that only sqluice_jobs_scheduled serves: queue and kind equal, and due */
        AND (d.queue, d.kind, d.run_after) >= (l.value, k.value, 0) AND (d.queue, d.kind, d.run_after) <= (l.value, k.value, CAST($3 AS BIGINT))
-       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > $3 LIMIT 1 OFFSET 0)
+       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL)
+       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value)
      ORDER BY d.queue, d.kind, d.run_after LIMIT 1)
     LIMIT 1
 ) AS c
@@ -109,7 +331,7 @@ FROM (
     FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
     OFFSET 0
 ) AS l
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q.paused_at IS NOT NULL)
+WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q.paused_at IS NOT NULL)
   AND (EXISTS (
     SELECT 1 FROM (
         SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
@@ -119,7 +341,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = b.kind
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.queue AND h.kind = b.kind)
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.queue AND h.kind = b.kind)
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -128,7 +350,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = f.value->>0
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.queue AND h.kind = f.value->>0)
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.queue AND h.kind = f.value->>0)
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
@@ -165,19 +387,19 @@ func (q *Queries) ListClaimableQueues(ctx context.Context, arg ListClaimableQueu
 
 const listPendingQueues = `-- name: ListPendingQueues :many
 WITH RECURSIVE w (queue, n) AS (
-    (SELECT f.queue, CAST(1 AS BIGINT) FROM sqluice_jobs AS f WHERE f.status = 'pending' ORDER BY f.queue LIMIT 1)
+    (SELECT f.queue, 1 FROM sqluice_jobs AS f WHERE f.status = 'pending' ORDER BY f.queue LIMIT 1)
     UNION ALL
     SELECT i.queue, w.n + 1 FROM w CROSS JOIN LATERAL (
         SELECT x.queue FROM sqluice_jobs AS x WHERE x.status = 'pending' AND x.queue > w.queue ORDER BY x.queue LIMIT 1
     ) AS i
     WHERE w.n < CAST($2 AS BIGINT)
 )
-SELECT CAST(w.queue AS TEXT) AS queue, CAST(CASE WHEN EXISTS (
+SELECT w.queue AS queue, CAST(CASE WHEN EXISTS (
     SELECT 1 FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i WHERE i.status = 'pending' AND i.queue = w.queue AND i.kind = k.value
-          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value) LIMIT 1
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value) LIMIT 1
     ) AS j
-) AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT) AS claimable
+) AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT) AS claimable
 FROM w
 `
 
@@ -214,10 +436,10 @@ func (q *Queries) ListPendingQueues(ctx context.Context, arg ListPendingQueuesPa
 }
 
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= CAST($1 AS BIGINT)
+    WHERE d.status = 'scheduled' AND d.run_after <= $1
     ORDER BY d.run_after, d.id LIMIT CAST($2 AS BIGINT)
     FOR UPDATE SKIP LOCKED
 ))

@@ -11,7 +11,7 @@ import (
 
 const addJobChanges = `-- name: AddJobChanges :exec
 INSERT INTO sqluice_job_changes (at, queue, kind, event, times, jobs)
-SELECT CAST($1 AS BIGINT), e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
+SELECT $1, e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
 `
 
@@ -54,25 +54,25 @@ func (q *Queries) AddJobHistory(ctx context.Context, items string) error {
 }
 
 const countJobs = `-- name: CountJobs :many
-SELECT p.queue, p.kind, CAST('pending' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
+SELECT p.queue, p.kind, 'pending' AS status, COUNT(*) AS jobs,
        CAST(MIN(p.run_after) AS BIGINT) AS since
 FROM sqluice_jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
 UNION ALL
-SELECT s.queue, s.kind, CAST('scheduled' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
+SELECT s.queue, s.kind, 'scheduled' AS status, COUNT(*) AS jobs,
        CAST(MIN(s.run_after) AS BIGINT) AS since
 FROM sqluice_jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
 UNION ALL
-SELECT o.queue, o.kind, CAST('due' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
+SELECT o.queue, o.kind, 'due' AS status, COUNT(*) AS jobs,
        CAST(MIN(o.run_after) AS BIGINT) AS since
-FROM sqluice_jobs AS o WHERE o.status = 'scheduled' AND o.run_after <= CAST($1 AS BIGINT) GROUP BY o.queue, o.kind
+FROM sqluice_jobs AS o WHERE o.status = 'scheduled' AND o.run_after <= $1 GROUP BY o.queue, o.kind
 UNION ALL
-SELECT r.queue, r.kind, CAST('running' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
+SELECT r.queue, r.kind, 'running' AS status, COUNT(*) AS jobs,
        CAST(0 AS BIGINT) AS since
-FROM sqluice_jobs AS r WHERE r.status = 'running' GROUP BY r.queue, r.kind
+FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL GROUP BY r.queue, r.kind
 UNION ALL
-SELECT c.queue, c.kind, c.status, c.jobs, CAST(0 AS BIGINT) AS since FROM sqluice_job_counts AS c WHERE c.jobs <> 0
+SELECT c.queue, c.kind, c.status, c.jobs, 0 AS since FROM sqluice_job_counts AS c WHERE c.jobs <> 0
 UNION ALL
-SELECT d.queue, d.kind, d.event AS status, CAST(SUM(d.jobs) AS BIGINT) AS jobs, CAST(0 AS BIGINT) AS since
+SELECT d.queue, d.kind, d.event AS status, CAST(SUM(d.jobs) AS BIGINT) AS jobs, 0 AS since
 FROM sqluice_job_changes AS d WHERE d.jobs <> 0 GROUP BY d.queue, d.kind, d.event
 `
 
@@ -128,7 +128,7 @@ func (q *Queries) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 
 const deleteJobHistory = `-- name: DeleteJobHistory :execrows
 DELETE FROM sqluice_job_history
-WHERE step = CAST($1 AS BIGINT) AND start_at >= CAST($2 AS BIGINT) AND start_at < CAST($3 AS BIGINT)
+WHERE step = $1 AND start_at >= $2 AND start_at < $3
 `
 
 type DeleteJobHistoryParams struct {
@@ -147,7 +147,7 @@ func (q *Queries) DeleteJobHistory(ctx context.Context, arg DeleteJobHistoryPara
 }
 
 const getNextJobChange = `-- name: GetNextJobChange :one
-SELECT CAST(COALESCE(MIN(c.id), 0) AS BIGINT) AS id FROM sqluice_job_changes AS c WHERE c.id > CAST($1 AS BIGINT)
+SELECT CAST(COALESCE(MIN(c.id), 0) AS BIGINT) AS id FROM sqluice_job_changes AS c WHERE c.id > $1
 `
 
 // GetNextJobChange is the id of the first note after an id; 0 when there is none.
@@ -160,7 +160,7 @@ func (q *Queries) GetNextJobChange(ctx context.Context, after int64) (int64, err
 
 const getOldestJobHistory = `-- name: GetOldestJobHistory :one
 SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM sqluice_job_history AS h
-WHERE h.step = CAST($1 AS BIGINT) AND h.start_at >= CAST($2 AS BIGINT)
+WHERE h.step = $1 AND h.start_at >= $2
 `
 
 type GetOldestJobHistoryParams struct {
@@ -178,7 +178,7 @@ func (q *Queries) GetOldestJobHistory(ctx context.Context, arg GetOldestJobHisto
 
 const listHistoryNames = `-- name: ListHistoryNames :many
 SELECT DISTINCT h.queue, h.kind FROM sqluice_job_history AS h
-WHERE h.step = CAST($1 AS BIGINT) AND h.start_at = CAST($2 AS BIGINT)
+WHERE h.step = $1 AND h.start_at = $2
 `
 
 type ListHistoryNamesParams struct {
@@ -215,18 +215,18 @@ func (q *Queries) ListHistoryNames(ctx context.Context, arg ListHistoryNamesPara
 const listJobHistory = `-- name: ListJobHistory :many
 SELECT h.queue, h.start_at AS at, h.event, h.bucket, h.times, CAST(0 AS BIGINT) AS noted
 FROM sqluice_job_history AS h
-WHERE h.step = CAST($1 AS BIGINT) AND h.start_at = ANY (CAST((
-    SELECT CAST(translate(CAST($2 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+WHERE h.step = $1 AND h.start_at = ANY (CAST((
+    SELECT CAST(translate($2, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
   AND h.queue = ANY (ARRAY(
     SELECT q.value FROM jsonb_array_elements_text(CAST(CAST($3 AS TEXT) AS jsonb)) AS q (value)))
-  AND h.kind = CAST($4 AS TEXT)
+  AND h.kind = $4
 UNION ALL
-SELECT c.queue, CAST(c.at - c.at % 60000000 AS BIGINT) AS at, c.event, CAST(0 AS BIGINT) AS bucket,
-       CAST(SUM(c.times) AS BIGINT) AS times, CAST(1 AS BIGINT) AS noted
+SELECT c.queue, CAST(c.at - c.at % 60000000 AS BIGINT) AS at, c.event, 0 AS bucket,
+       CAST(SUM(c.times) AS BIGINT) AS times, 1 AS noted
 FROM sqluice_job_changes AS c
-WHERE c.times <> 0 AND c.at >= CAST($5 AS BIGINT) AND c.at < CAST($6 AS BIGINT)
-  AND (CAST($4 AS TEXT) = '' OR c.kind = CAST($4 AS TEXT))
+WHERE c.times <> 0 AND c.at >= $5 AND c.at < $6
+  AND ($4 = '' OR c.kind = $4)
 GROUP BY c.queue, c.at - c.at % 60000000, c.event
 `
 
@@ -298,11 +298,11 @@ func (q *Queries) LockCounts(ctx context.Context) error {
 
 const recountJobs = `-- name: RecountJobs :execrows
 INSERT INTO sqluice_job_changes (at, queue, kind, event, times, jobs)
-SELECT CAST($1 AS BIGINT), w.queue, w.kind, w.status, 0, w.jobs
+SELECT $1, w.queue, w.kind, w.status, 0, w.jobs
 FROM (
     SELECT u.queue, u.kind, u.status, CAST(SUM(u.jobs) AS BIGINT) AS jobs
     FROM (
-        SELECT j.queue, j.kind, j.status, CAST(COUNT(*) AS BIGINT) AS jobs FROM sqluice_jobs AS j
+        SELECT j.queue, j.kind, j.status, COUNT(*) AS jobs FROM sqluice_jobs AS j
         WHERE j.status IN ('done', 'failed', 'cancelled') GROUP BY j.queue, j.kind, j.status
         UNION ALL
         SELECT c.queue, c.kind, c.status, -c.jobs AS jobs FROM sqluice_job_counts AS c
@@ -326,7 +326,7 @@ func (q *Queries) RecountJobs(ctx context.Context, now int64) (int64, error) {
 
 const takeJobChanges = `-- name: TakeJobChanges :many
 DELETE FROM sqluice_job_changes WHERE id = ANY (ARRAY(
-    SELECT c.id FROM sqluice_job_changes AS c WHERE c.id > CAST($1 AS BIGINT) ORDER BY c.id LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED
+    SELECT c.id FROM sqluice_job_changes AS c WHERE c.id > $1 ORDER BY c.id LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED
 ))
 RETURNING at, queue, kind, event, times, jobs
 `

@@ -10,15 +10,15 @@ import (
 )
 
 const expireJobs = `-- name: ExpireJobs :many
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = $1, status = 'cancelled', finished_at = $1,
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL,
                 last_error = 'not started by ' || to_char(to_timestamp(start_by / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((
-        SELECT CAST(translate(CAST($2 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+        SELECT CAST(translate($2, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
       ) AS BIGINT[]))
-      AND j.start_by <= CAST($1 AS BIGINT) AND COALESCE(j.status, '') IN ('scheduled', 'pending')
+      AND j.start_by <= $1 AND COALESCE(j.status, '') IN ('scheduled', 'pending')
     FOR UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, queue, kind, unique_key
@@ -66,7 +66,7 @@ func (q *Queries) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]Expir
 const listOverdueJobIDs = `-- name: ListOverdueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
 WHERE d.start_by IS NOT NULL AND d.status IN ('scheduled', 'pending') AND d.start_by <= CAST($1 AS BIGINT)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'expire' AND r.again_at > CAST($1 AS BIGINT) LIMIT 1 OFFSET 0)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'expire' AND r.again_at > $1 LIMIT 1 OFFSET 0)
 ORDER BY d.start_by LIMIT CAST($2 AS BIGINT)
 `
 
@@ -98,9 +98,9 @@ func (q *Queries) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsPa
 
 const recordExpiredJobs = `-- name: RecordExpiredJobs :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message)
-SELECT j.id, j.attempt, CAST($1 AS BIGINT), 'expired', COALESCE(j.last_error, '') FROM sqluice_jobs AS j
+SELECT j.id, j.attempt, $1, 'expired', COALESCE(j.last_error, '') FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
-    SELECT CAST(translate(CAST($2 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+    SELECT CAST(translate($2, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[])) ORDER BY j.id
 `
 

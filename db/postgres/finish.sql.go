@@ -11,8 +11,8 @@ import (
 
 const addJobError = `-- name: AddJobError :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
-VALUES (CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), NULLIF(CAST($4 AS BIGINT), 0),
-        CAST($5 AS BIGINT), CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT))
+VALUES ($1, $2, CAST($3 AS BIGINT), NULLIF(CAST($4 AS BIGINT), 0),
+        $5, $6, $7, $8)
 `
 
 type AddJobErrorParams struct {
@@ -42,15 +42,15 @@ func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error 
 }
 
 const cancelRequestedJob = `-- name: CancelRequestedJob :execrows
-UPDATE sqluice_jobs SET status = 'cancelled', last_error = CAST($1 AS TEXT),
-                finished_at = CAST($2 AS BIGINT), updated_at = CAST($2 AS BIGINT), lease_until = NULL
-WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NOT NULL
-  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, status = 'cancelled', last_error = $2,
+                finished_at = $1, lease_until = NULL
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
+  AND cancel_requested_at IS NOT NULL
 `
 
 type CancelRequestedJobParams struct {
-	LastError *string `json:"last_error"`
 	Now       int64   `json:"now"`
+	LastError *string `json:"last_error"`
 	ID        int64   `json:"id"`
 	Attempt   int64   `json:"attempt"`
 	WorkerID  int64   `json:"worker_id"`
@@ -59,8 +59,8 @@ type CancelRequestedJobParams struct {
 // CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
 func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, cancelRequestedJob,
-		arg.LastError,
 		arg.Now,
+		arg.LastError,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -72,15 +72,14 @@ func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJob
 }
 
 const cancelRunningJob = `-- name: CancelRunningJob :execrows
-UPDATE sqluice_jobs SET status = 'cancelled', last_error = CAST($1 AS TEXT),
-                finished_at = CAST($2 AS BIGINT), updated_at = CAST($2 AS BIGINT), lease_until = NULL
-WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, status = 'cancelled', last_error = $2,
+                finished_at = $1, lease_until = NULL
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
 `
 
 type CancelRunningJobParams struct {
-	LastError *string `json:"last_error"`
 	Now       int64   `json:"now"`
+	LastError *string `json:"last_error"`
 	ID        int64   `json:"id"`
 	Attempt   int64   `json:"attempt"`
 	WorkerID  int64   `json:"worker_id"`
@@ -89,8 +88,8 @@ type CancelRunningJobParams struct {
 // CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
 func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, cancelRunningJob,
-		arg.LastError,
 		arg.Now,
+		arg.LastError,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -102,15 +101,13 @@ func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobPara
 }
 
 const completeJob = `-- name: CompleteJob :execrows
-UPDATE sqluice_jobs SET status = 'done', result = CAST($1 AS TEXT), finished_at = CAST($2 AS BIGINT),
-                updated_at = CAST($2 AS BIGINT), lease_until = NULL
-WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, status = 'done', result = $2, finished_at = $1, lease_until = NULL
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
 `
 
 type CompleteJobParams struct {
-	ResultJson *string `json:"result_json"`
 	Now        int64   `json:"now"`
+	ResultJson *string `json:"result_json"`
 	ID         int64   `json:"id"`
 	Attempt    int64   `json:"attempt"`
 	WorkerID   int64   `json:"worker_id"`
@@ -118,11 +115,10 @@ type CompleteJobParams struct {
 
 // CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 // Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
-// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, completeJob,
-		arg.ResultJson,
 		arg.Now,
+		arg.ResultJson,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -134,11 +130,11 @@ func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64
 }
 
 const completeJobs = `-- name: CompleteJobs :execrows
-UPDATE sqluice_jobs SET status = 'done', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = $1, status = 'done', finished_at = $1,
                 lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST($2 AS BIGINT)
-  AND attempt = CAST($3 AS BIGINT) AND id = ANY (CAST((
-    SELECT CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT)
+  AND attempt = $3 AND id = ANY (CAST((
+    SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
 `
 
@@ -165,10 +161,9 @@ func (q *Queries) CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int
 }
 
 const completeJobsWithResults = `-- name: CompleteJobsWithResults :execrows
-UPDATE sqluice_jobs AS j SET status = 'done', result = e.value->>2, finished_at = CAST($1 AS BIGINT),
-                     updated_at = CAST($1 AS BIGINT), lease_until = NULL
+UPDATE sqluice_jobs AS j SET updated_at = $1, status = 'done', result = e.value->>2, finished_at = $1, lease_until = NULL
 FROM jsonb_array_elements(CAST(CAST($3 AS TEXT) AS jsonb)) AS e (value)
-WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST($2 AS BIGINT)
+WHERE j.status = 'running' AND j.worker_id = CAST($2 AS BIGINT)
   AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
 `
 
@@ -189,9 +184,9 @@ func (q *Queries) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsW
 
 const dropCompletedJobs = `-- name: DropCompletedJobs :many
 DELETE FROM sqluice_jobs
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST($1 AS BIGINT)
-  AND attempt = CAST($2 AS BIGINT) AND id = ANY (CAST((
-    SELECT CAST(translate(CAST($3 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+WHERE status = 'running' AND worker_id = CAST($1 AS BIGINT)
+  AND attempt = $2 AND id = ANY (CAST((
+    SELECT CAST(translate($3, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
 RETURNING id
 `
@@ -230,7 +225,7 @@ WHERE id IN (
     SELECT j.id FROM (SELECT CAST($2 AS BIGINT) AS id) AS w
     CROSS JOIN jsonb_array_elements(CAST(CAST($3 AS TEXT) AS jsonb)) AS e (value)
     JOIN sqluice_jobs AS j ON j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
-    WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = w.id
+    WHERE j.status = 'running' AND j.worker_id = w.id
     FOR UPDATE OF j SKIP LOCKED
 )
 `
@@ -252,15 +247,13 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int
 }
 
 const failJob = `-- name: FailJob :execrows
-UPDATE sqluice_jobs SET status = 'failed', last_error = CAST($1 AS TEXT), finished_at = CAST($2 AS BIGINT),
-                updated_at = CAST($2 AS BIGINT), lease_until = NULL
-WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, status = 'failed', last_error = CAST($2 AS TEXT), finished_at = $1, lease_until = NULL
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
 `
 
 type FailJobParams struct {
-	LastError string `json:"last_error"`
 	Now       int64  `json:"now"`
+	LastError string `json:"last_error"`
 	ID        int64  `json:"id"`
 	Attempt   int64  `json:"attempt"`
 	WorkerID  int64  `json:"worker_id"`
@@ -269,8 +262,8 @@ type FailJobParams struct {
 // FailJob ends a job for good: its attempts are used up, or it was discarded.
 func (q *Queries) FailJob(ctx context.Context, arg FailJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, failJob,
-		arg.LastError,
 		arg.Now,
+		arg.LastError,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -282,9 +275,9 @@ func (q *Queries) FailJob(ctx context.Context, arg FailJobParams) (int64, error)
 }
 
 const getJobFence = `-- name: GetJobFence :one
-SELECT j.status, j.attempt, CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, j.queue, j.kind,
-       CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM sqluice_jobs AS j
-WHERE j.id = CAST($1 AS BIGINT)
+SELECT j.status, j.attempt, COALESCE(j.worker_id, 0) AS worker_id, j.queue, j.kind,
+       COALESCE(j.cancel_requested_at, 0) AS cancel_requested_at FROM sqluice_jobs AS j
+WHERE j.id = $1
 `
 
 type GetJobFenceRow struct {
@@ -314,11 +307,11 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 const listLockedJobs = `-- name: ListLockedJobs :many
 SELECT j.id FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
-    SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+    SELECT CAST(translate($1, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
   AND NOT j.id = ANY (ARRAY(
     SELECT f.id FROM sqluice_jobs AS f
-    WHERE f.id = ANY (CAST((SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[])) AS BIGINT[]))
+    WHERE f.id = ANY (CAST((SELECT CAST(translate($1, '[]', '{}') AS BIGINT[])) AS BIGINT[]))
     FOR NO KEY UPDATE SKIP LOCKED
   ))
 ORDER BY j.id
@@ -347,12 +340,12 @@ func (q *Queries) ListLockedJobs(ctx context.Context, ids string) ([]int64, erro
 
 const recordReleasedJobs = `-- name: RecordReleasedJobs :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message)
-SELECT l.id, l.attempt, l.worker_id, CAST($1 AS BIGINT), 'released', '' FROM (
+SELECT l.id, l.attempt, l.worker_id, $1, 'released', '' FROM (
     SELECT j.id, j.attempt, j.worker_id FROM sqluice_jobs AS j
-    WHERE COALESCE(j.status, '') = 'running' AND j.cancel_requested_at IS NULL
-      AND COALESCE(j.worker_id, 0) = CAST($2 AS BIGINT) AND j.attempt = CAST($3 AS BIGINT)
+    WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
+      AND j.worker_id = CAST($2 AS BIGINT) AND j.attempt = $3
       AND j.id = ANY (CAST((
-        SELECT CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+        SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
       ) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l
 `
 
@@ -375,10 +368,9 @@ func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobs
 }
 
 const releaseJob = `-- name: ReleaseJob :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST($3 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($4 AS BIGINT)
+WHERE id = $2 AND status = 'running' AND attempt = $3 AND worker_id = CAST($4 AS BIGINT)
 `
 
 type ReleaseJobParams struct {
@@ -403,12 +395,12 @@ func (q *Queries) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, 
 }
 
 const releaseJobs = `-- name: ReleaseJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
-  AND COALESCE(worker_id, 0) = CAST($2 AS BIGINT) AND attempt = CAST($3 AS BIGINT)
+WHERE status = 'running' AND cancel_requested_at IS NULL
+  AND worker_id = CAST($2 AS BIGINT) AND attempt = $3
   AND id = ANY (CAST((
-    SELECT CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+    SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
 `
 
@@ -435,18 +427,17 @@ func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64
 }
 
 const retryJob = `-- name: RetryJob :execrows
-UPDATE sqluice_jobs SET status = CAST($1 AS TEXT), run_after = CAST($2 AS BIGINT),
-                last_error = CAST($3 AS TEXT), updated_at = CAST($4 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = $1, status = $2, run_after = $3,
+                last_error = CAST($4 AS TEXT),
                 worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = CAST($5 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST($6 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($7 AS BIGINT)
+WHERE id = $5 AND status = 'running' AND attempt = $6 AND worker_id = CAST($7 AS BIGINT)
 `
 
 type RetryJobParams struct {
+	Now       int64  `json:"now"`
 	Status    string `json:"status"`
 	RunAfter  int64  `json:"run_after"`
 	LastError string `json:"last_error"`
-	Now       int64  `json:"now"`
 	ID        int64  `json:"id"`
 	Attempt   int64  `json:"attempt"`
 	WorkerID  int64  `json:"worker_id"`
@@ -455,10 +446,10 @@ type RetryJobParams struct {
 // RetryJob ends an attempt that failed and gives the job another one at run_after.
 func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, retryJob,
+		arg.Now,
 		arg.Status,
 		arg.RunAfter,
 		arg.LastError,
-		arg.Now,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -470,14 +461,13 @@ func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, erro
 }
 
 const setJobProgress = `-- name: SetJobProgress :execrows
-UPDATE sqluice_jobs SET progress = CAST($1 AS TEXT), updated_at = CAST($2 AS BIGINT)
-WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, progress = CAST($2 AS TEXT)
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
 `
 
 type SetJobProgressParams struct {
-	ProgressJson string `json:"progress_json"`
 	Now          int64  `json:"now"`
+	ProgressJson string `json:"progress_json"`
 	ID           int64  `json:"id"`
 	Attempt      int64  `json:"attempt"`
 	WorkerID     int64  `json:"worker_id"`
@@ -486,8 +476,8 @@ type SetJobProgressParams struct {
 // SetJobProgress notes how far a running attempt has come.
 func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error) {
 	result, err := q.db.Exec(ctx, setJobProgress,
-		arg.ProgressJson,
 		arg.Now,
+		arg.ProgressJson,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -499,16 +489,14 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 }
 
 const snoozeJob = `-- name: SnoozeJob :execrows
-UPDATE sqluice_jobs SET status = CAST($1 AS TEXT), run_after = CAST($2 AS BIGINT),
-                updated_at = CAST($3 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = CAST($4 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST($5 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($6 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, status = $2, run_after = $3, uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
+WHERE id = $4 AND status = 'running' AND attempt = $5 AND worker_id = CAST($6 AS BIGINT)
 `
 
 type SnoozeJobParams struct {
+	Now      int64  `json:"now"`
 	Status   string `json:"status"`
 	RunAfter int64  `json:"run_after"`
-	Now      int64  `json:"now"`
 	ID       int64  `json:"id"`
 	Attempt  int64  `json:"attempt"`
 	WorkerID int64  `json:"worker_id"`
@@ -517,9 +505,9 @@ type SnoozeJobParams struct {
 // SnoozeJob puts a job off until run_after; the attempt does not count.
 func (q *Queries) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, snoozeJob,
+		arg.Now,
 		arg.Status,
 		arg.RunAfter,
-		arg.Now,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -533,8 +521,8 @@ func (q *Queries) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, er
 const trimHeldAttempts = `-- name: TrimHeldAttempts :exec
 DELETE FROM sqluice_job_errors WHERE id IN (
     SELECT e.id FROM sqluice_jobs AS j JOIN sqluice_job_errors AS e ON e.job_id = j.id
-    WHERE j.status = 'running' AND j.worker_id = CAST($1 AS BIGINT)
-      AND e.attempt <= j.attempt - CAST($2 AS BIGINT) AND e.cause IN ('snoozed', 'released', 'cancelled'))
+    WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST($1 AS BIGINT)
+      AND e.attempt <= j.attempt - $2 AND e.cause IN ('snoozed', 'released', 'cancelled'))
 `
 
 type TrimHeldAttemptsParams struct {
@@ -550,7 +538,7 @@ func (q *Queries) TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsPara
 
 const trimJobAttempts = `-- name: TrimJobAttempts :exec
 DELETE FROM sqluice_job_errors
-WHERE job_id = CAST($1 AS BIGINT) AND attempt <= CAST($2 AS BIGINT) AND cause IN ('snoozed', 'released', 'cancelled')
+WHERE job_id = $1 AND attempt <= $2 AND cause IN ('snoozed', 'released', 'cancelled')
 `
 
 type TrimJobAttemptsParams struct {

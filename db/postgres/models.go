@@ -4,36 +4,66 @@
 
 package postgres
 
+// One row is one job. Times are in unix microseconds, UTC.
 type Job struct {
-	ID                int64   `json:"id"`
-	Kind              string  `json:"kind"`
-	Payload           string  `json:"payload"`
-	Status            string  `json:"status"`
-	Attempt           int64   `json:"attempt"`
-	CreatedAt         int64   `json:"created_at"`
-	UpdatedAt         int64   `json:"updated_at"`
-	StartedAt         *int64  `json:"started_at"`
-	FinishedAt        *int64  `json:"finished_at"`
-	Priority          int64   `json:"priority"`
-	RunAfter          int64   `json:"run_after"`
-	WorkerID          *int64  `json:"worker_id"`
-	LeaseUntil        *int64  `json:"lease_until"`
-	Crashes           int64   `json:"crashes"`
-	Uncounted         int64   `json:"uncounted"`
-	CancelRequestedAt *int64  `json:"cancel_requested_at"`
-	Queue             string  `json:"queue"`
-	MaxAttempts       int64   `json:"max_attempts"`
-	Timeout           int64   `json:"timeout"`
-	LastError         *string `json:"last_error"`
-	UniqueKey         *string `json:"unique_key"`
-	RequestID         *string `json:"request_id"`
-	UserID            *string `json:"user_id"`
-	Tags              *string `json:"tags"`
-	Metadata          *string `json:"metadata"`
-	Progress          *string `json:"progress"`
-	Result            *string `json:"result"`
-	SuccessorAt       *int64  `json:"successor_at"`
-	StartBy           *int64  `json:"start_by"`
+	// never that of another job, also of a deleted one
+	ID int64 `json:"id"`
+	// what to do: the queue of the job
+	Queue string `json:"queue"`
+	// what to do: the name of the handler
+	Kind string `json:"kind"`
+	// what to do: the input of the handler, JSON of at most 1 MiB
+	Payload string `json:"payload"`
+	// what to do: the job fails with this attempt
+	MaxAttempts int64 `json:"max_attempts"`
+	// what to do: of an attempt, in microseconds; 0 for the timeout of the kind
+	Timeout int64 `json:"timeout"`
+	// when to do it: a worker makes a scheduled job pending when it is due, and claims it then
+	Status string `json:"status"`
+	// when to do it: higher runs first
+	Priority int64 `json:"priority"`
+	// when to do it: not before this time; 0 is at once
+	RunAfter int64 `json:"run_after"`
+	// when to do it: the job is cancelled when no attempt has begun by this time
+	StartBy *int64 `json:"start_by"`
+	// when to do it: the run_after of a job that waits for another one with its unique_key
+	SuccessorAt *int64 `json:"successor_at"`
+	// by which worker: counts the claims; only the worker of the last one may write
+	Attempt int64 `json:"attempt"`
+	// by which worker: the snoozed and released attempts, which max_attempts does not count
+	Uncounted int64 `json:"uncounted"`
+	// by which worker: the attempts in which the process died
+	Crashes int64 `json:"crashes"`
+	// by which worker: the worker of the last attempt
+	WorkerID *int64 `json:"worker_id"`
+	// by which worker: after this time others may take the job from that worker
+	LeaseUntil *int64 `json:"lease_until"`
+	// by which worker: the worker is to stop the attempt
+	CancelRequestedAt *int64 `json:"cancel_requested_at"`
+	// for which caller: one live job of a kind has it
+	UniqueKey *string `json:"unique_key"`
+	// for which caller: one job of a kind has it; a repeated request adds no second job
+	RequestID *string `json:"request_id"`
+	// for which caller: the user of the application
+	UserID *string `json:"user_id"`
+	// for which caller: JSON
+	Tags *string `json:"tags"`
+	// for which caller: JSON
+	Metadata *string `json:"metadata"`
+	// what came of it: JSON, written by the handler
+	Progress *string `json:"progress"`
+	// what came of it: JSON, returned by the handler
+	Result *string `json:"result"`
+	// what came of it: the message of the last error
+	LastError *string `json:"last_error"`
+	// what came of it: when the job was added
+	CreatedAt int64 `json:"created_at"`
+	// what came of it: when the last attempt began
+	StartedAt *int64 `json:"started_at"`
+	// what came of it: when the job was done, failed or was cancelled
+	FinishedAt *int64 `json:"finished_at"`
+	// what came of it: when the row was last written
+	UpdatedAt int64 `json:"updated_at"`
 }
 
 type JobAudit struct {

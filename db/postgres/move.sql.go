@@ -11,7 +11,7 @@ import (
 
 const closeQueue = `-- name: CloseQueue :execrows
 INSERT INTO sqluice_moves (direction, token, peer, started_at)
-SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT)
+SELECT $1, $2, $3, $4
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING
 `
@@ -279,7 +279,7 @@ func (q *Queries) ListAllUniqueKeys(ctx context.Context) ([]UniqueKey, error) {
 }
 
 const listAuditFrom = `-- name: ListAuditFrom :many
-SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a WHERE a.id > CAST($1 AS BIGINT) ORDER BY a.id LIMIT CAST($2 AS BIGINT)
+SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a WHERE a.id > $1 ORDER BY a.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListAuditFromParams struct {
@@ -320,7 +320,7 @@ func (q *Queries) ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([
 }
 
 const listJobErrorsFrom = `-- name: ListJobErrorsFrom :many
-SELECT e.id, e.job_id, e.attempt, e.worker_id, e.started_at, e.ended_at, e.cause, e.message, e.stack FROM sqluice_job_errors AS e WHERE e.id > CAST($1 AS BIGINT) ORDER BY e.id LIMIT CAST($2 AS BIGINT)
+SELECT e.id, e.job_id, e.attempt, e.worker_id, e.started_at, e.ended_at, e.cause, e.message, e.stack FROM sqluice_job_errors AS e WHERE e.id > $1 ORDER BY e.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListJobErrorsFromParams struct {
@@ -360,7 +360,7 @@ func (q *Queries) ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromPa
 }
 
 const listJobsFrom = `-- name: ListJobsFrom :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j WHERE j.id > CAST($1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST($2 AS BIGINT)
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j WHERE j.id > $1 AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListJobsFromParams struct {
@@ -380,25 +380,22 @@ func (q *Queries) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]J
 		var i Job
 		if err := rows.Scan(
 			&i.ID,
+			&i.Queue,
 			&i.Kind,
 			&i.Payload,
-			&i.Status,
-			&i.Attempt,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.StartedAt,
-			&i.FinishedAt,
-			&i.Priority,
-			&i.RunAfter,
-			&i.WorkerID,
-			&i.LeaseUntil,
-			&i.Crashes,
-			&i.Uncounted,
-			&i.CancelRequestedAt,
-			&i.Queue,
 			&i.MaxAttempts,
 			&i.Timeout,
-			&i.LastError,
+			&i.Status,
+			&i.Priority,
+			&i.RunAfter,
+			&i.StartBy,
+			&i.SuccessorAt,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.Crashes,
+			&i.WorkerID,
+			&i.LeaseUntil,
+			&i.CancelRequestedAt,
 			&i.UniqueKey,
 			&i.RequestID,
 			&i.UserID,
@@ -406,8 +403,11 @@ func (q *Queries) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]J
 			&i.Metadata,
 			&i.Progress,
 			&i.Result,
-			&i.SuccessorAt,
-			&i.StartBy,
+			&i.LastError,
+			&i.CreatedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.UpdatedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -450,7 +450,7 @@ func (q *Queries) ListMoves(ctx context.Context) ([]Move, error) {
 }
 
 const listWorkersFrom = `-- name: ListWorkersFrom :many
-SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules FROM sqluice_workers AS w WHERE w.id > CAST($1 AS BIGINT) ORDER BY w.id LIMIT CAST($2 AS BIGINT)
+SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules FROM sqluice_workers AS w WHERE w.id > $1 ORDER BY w.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListWorkersFromParams struct {
@@ -495,7 +495,7 @@ func (q *Queries) ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams
 }
 
 const openQueue = `-- name: OpenQueue :execrows
-DELETE FROM sqluice_moves WHERE token = CAST($1 AS TEXT)
+DELETE FROM sqluice_moves WHERE token = $1
 `
 
 // OpenQueue opens the queue again that the move with a token closed.

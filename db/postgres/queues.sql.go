@@ -74,8 +74,8 @@ func (q *Queries) ListQueueRows(ctx context.Context) ([]Queue, error) {
 
 const pauseKind = `-- name: PauseKind :execrows
 INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by, updated_at)
-VALUES (CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT),
-        CAST($5 AS TEXT), CAST($3 AS BIGINT))
+VALUES ($1, $2, $3, $4,
+        $5, $3)
 ON CONFLICT (queue, kind) DO UPDATE SET paused_until = excluded.paused_until, paused_by = excluded.paused_by, updated_at = excluded.updated_at
 WHERE COALESCE(sqluice_kind_pauses.paused_until, -1) <> COALESCE(excluded.paused_until, -1)
 `
@@ -106,8 +106,8 @@ func (q *Queries) PauseKind(ctx context.Context, arg PauseKindParams) (int64, er
 
 const pauseQueue = `-- name: PauseQueue :execrows
 INSERT INTO sqluice_queues (name, paused_at, paused_until, paused_by, updated_at)
-VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS TEXT),
-        CAST($2 AS BIGINT))
+VALUES ($1, CAST($2 AS BIGINT), $3, $4,
+        $2)
 ON CONFLICT (name) DO UPDATE SET paused_at = COALESCE(sqluice_queues.paused_at, excluded.paused_at),
     paused_until = excluded.paused_until, paused_by = excluded.paused_by, updated_at = excluded.updated_at
 WHERE sqluice_queues.paused_at IS NULL OR COALESCE(sqluice_queues.paused_until, -1) <> COALESCE(excluded.paused_until, -1)
@@ -138,7 +138,7 @@ func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, 
 const resumeDueKinds = `-- name: ResumeDueKinds :execrows
 DELETE FROM sqluice_kind_pauses WHERE (queue, kind) IN (
     SELECT k.queue, k.kind FROM sqluice_kind_pauses AS k WHERE k.paused_until <= CAST($1 AS BIGINT)
-      AND (CAST($2 AS TEXT) IS NULL OR k.queue = CAST($2 AS TEXT) AND k.kind = CAST($3 AS TEXT))
+      AND (CAST($2 AS TEXT) IS NULL OR k.queue = $2 AND k.kind = $3)
     FOR UPDATE SKIP LOCKED
 )
 `
@@ -160,10 +160,10 @@ func (q *Queries) ResumeDueKinds(ctx context.Context, arg ResumeDueKindsParams) 
 }
 
 const resumeDueQueues = `-- name: ResumeDueQueues :execrows
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_queues SET updated_at = $1, paused_at = NULL, paused_until = NULL, paused_by = NULL
 WHERE name IN (
-    SELECT q.name FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL AND q.paused_until <= CAST($1 AS BIGINT)
-      AND (CAST($2 AS TEXT) IS NULL OR q.name = CAST($2 AS TEXT))
+    SELECT q.name FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL AND q.paused_until <= $1
+      AND (q.name = $2 OR $2 IS NULL)
     FOR UPDATE SKIP LOCKED
 )
 `
@@ -184,7 +184,7 @@ func (q *Queries) ResumeDueQueues(ctx context.Context, arg ResumeDueQueuesParams
 }
 
 const resumeKind = `-- name: ResumeKind :execrows
-DELETE FROM sqluice_kind_pauses WHERE queue = CAST($1 AS TEXT) AND kind = CAST($2 AS TEXT)
+DELETE FROM sqluice_kind_pauses WHERE queue = $1 AND kind = $2
 `
 
 type ResumeKindParams struct {
@@ -202,8 +202,8 @@ func (q *Queries) ResumeKind(ctx context.Context, arg ResumeKindParams) (int64, 
 }
 
 const resumeQueue = `-- name: ResumeQueue :execrows
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST($1 AS BIGINT)
-WHERE name = CAST($2 AS TEXT) AND paused_at IS NOT NULL
+UPDATE sqluice_queues SET updated_at = $1, paused_at = NULL, paused_until = NULL, paused_by = NULL
+WHERE name = $2 AND paused_at IS NOT NULL
 `
 
 type ResumeQueueParams struct {

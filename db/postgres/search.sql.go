@@ -14,28 +14,28 @@ SELECT j.id, CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0
     + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
 FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
-    SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+    SELECT CAST(translate($1, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
-  AND (CAST($2 AS TEXT) IS NULL OR j.status = CAST($2 AS TEXT))
-  AND (CAST($3 AS TEXT) IS NULL OR j.kind = CAST($3 AS TEXT))
-  AND (CAST($4 AS TEXT) IS NULL OR j.queue = CAST($4 AS TEXT))
-  AND (CAST($5 AS TEXT) IS NULL OR j.user_id = CAST($5 AS TEXT))
+  AND (j.status = CAST($2 AS TEXT) OR $2 IS NULL)
+  AND (j.kind = $3 OR $3 IS NULL)
+  AND (j.queue = $4 OR $4 IS NULL)
+  AND (j.user_id = $5 OR $5 IS NULL)
   AND (CAST($6 AS TEXT) IS NULL OR EXISTS (
     SELECT 1 FROM json_array_elements(
         CASE json_typeof(CAST(j.tags AS json)) WHEN 'array' THEN CAST(j.tags AS json) END) AS t (value)
     WHERE CASE /* Other programs may escape what the library does not. Text cannot hold a NUL or half a surrogate pair. */
-        WHEN CAST(t.value AS TEXT) = CAST(to_json(CAST($6 AS TEXT)) AS TEXT) THEN true
+        WHEN CAST(t.value AS TEXT) = CAST(to_json($6) AS TEXT) THEN true
         WHEN regexp_replace(CAST(t.value AS TEXT), E'\\\\\\\\|\\\\ud[89ab]..\\\\ud[c-f]..', '', 'gi') ~* E'\\\\u(0000|d[89a-f])' THEN false
-        ELSE json_typeof(t.value) = 'string' AND t.value #>> '{}' = CAST($6 AS TEXT) END))
+        ELSE json_typeof(t.value) = 'string' AND t.value #>> '{}' = $6 END))
   AND (CAST($7 AS TEXT) IS NULL
-       OR CAST(j.id AS TEXT) = CAST($7 AS TEXT)
-       OR strpos(lower(CAST(j.kind AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
-       OR strpos(lower(CAST(j.request_id AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
-       OR strpos(lower(CAST(j.unique_key AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
-       OR strpos(lower(CAST(j.user_id AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
-       OR strpos(lower(CAST(j.last_error AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
+       OR CAST(j.id AS TEXT) = $7
+       OR strpos(lower(j.kind COLLATE "C"), lower($7 COLLATE "C")) > 0
+       OR strpos(lower(j.request_id COLLATE "C"), lower($7 COLLATE "C")) > 0
+       OR strpos(lower(j.unique_key COLLATE "C"), lower($7 COLLATE "C")) > 0
+       OR strpos(lower(j.user_id COLLATE "C"), lower($7 COLLATE "C")) > 0
+       OR strpos(lower(j.last_error COLLATE "C"), lower($7 COLLATE "C")) > 0
           AND substr(j.last_error, 1, 18) <> 'sqluice:encrypted:'
-       OR strpos(lower(CAST(j.payload AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
+       OR strpos(lower(j.payload COLLATE "C"), lower($7 COLLATE "C")) > 0
           AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
           AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
 ORDER BY j.id DESC LIMIT CAST($8 AS BIGINT)
@@ -91,7 +91,7 @@ func (q *Queries) FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsR
 
 const listEndedAmong = `-- name: ListEndedAmong :many
 SELECT CAST(e.id AS BIGINT) AS id FROM unnest(CAST((
-    SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+    SELECT CAST(translate($1, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[])) AS e (id)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.id = e.id AND j.status NOT IN ('done', 'failed', 'cancelled'))
 `
@@ -119,8 +119,8 @@ func (q *Queries) ListEndedAmong(ctx context.Context, ids string) ([]int64, erro
 
 const listEndedJobIDs = `-- name: ListEndedJobIDs :many
 SELECT j.id FROM sqluice_jobs AS j
-WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = ANY (ARRAY[CAST($1 AS TEXT)])
-  AND j.id < CAST($2 AS BIGINT)
+WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = ANY (ARRAY[$1])
+  AND j.id < $2
 ORDER BY j.status DESC, /* as sqluice_jobs_ended is ordered: for the order of ids alone the server may go through all jobs */
          j.id DESC LIMIT CAST($3 AS BIGINT)
 `
@@ -153,7 +153,7 @@ func (q *Queries) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams
 }
 
 const listJobIDs = `-- name: ListJobIDs :many
-SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST($1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST($2 AS BIGINT)
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < $1 AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type ListJobIDsParams struct {
@@ -186,9 +186,9 @@ const listJobIDsByStatus = `-- name: ListJobIDsByStatus :many
 SELECT i.id FROM (
     SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND CAST($1 AS TEXT) = 'pending'
     UNION ALL
-    SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND CAST($1 AS TEXT) = 'scheduled'
+    SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND $1 = 'scheduled'
     UNION ALL
-    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND CAST($1 AS TEXT) = 'running'
+    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND $1 = 'running'
 ) AS i LIMIT CAST($2 AS BIGINT)
 `
 
@@ -220,9 +220,9 @@ func (q *Queries) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatus
 }
 
 const listJobs = `-- name: ListJobs :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
-    SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+    SELECT CAST(translate($1, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
 ORDER BY j.id DESC
 `
@@ -239,25 +239,22 @@ func (q *Queries) ListJobs(ctx context.Context, ids string) ([]Job, error) {
 		var i Job
 		if err := rows.Scan(
 			&i.ID,
+			&i.Queue,
 			&i.Kind,
 			&i.Payload,
-			&i.Status,
-			&i.Attempt,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.StartedAt,
-			&i.FinishedAt,
-			&i.Priority,
-			&i.RunAfter,
-			&i.WorkerID,
-			&i.LeaseUntil,
-			&i.Crashes,
-			&i.Uncounted,
-			&i.CancelRequestedAt,
-			&i.Queue,
 			&i.MaxAttempts,
 			&i.Timeout,
-			&i.LastError,
+			&i.Status,
+			&i.Priority,
+			&i.RunAfter,
+			&i.StartBy,
+			&i.SuccessorAt,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.Crashes,
+			&i.WorkerID,
+			&i.LeaseUntil,
+			&i.CancelRequestedAt,
 			&i.UniqueKey,
 			&i.RequestID,
 			&i.UserID,
@@ -265,8 +262,11 @@ func (q *Queries) ListJobs(ctx context.Context, ids string) ([]Job, error) {
 			&i.Metadata,
 			&i.Progress,
 			&i.Result,
-			&i.SuccessorAt,
-			&i.StartBy,
+			&i.LastError,
+			&i.CreatedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.UpdatedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 
 const addSensitiveFields = `-- name: AddSensitiveFields :execrows
 INSERT INTO sqluice_sensitive_fields (kind, path, marked_at)
-SELECT e.value->>0, e.value->>1, CAST($1 AS BIGINT)
+SELECT e.value->>0, e.value->>1, $1
 FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
 ON CONFLICT DO NOTHING
 `
@@ -32,7 +32,7 @@ func (q *Queries) AddSensitiveFields(ctx context.Context, arg AddSensitiveFields
 
 const deleteSensitiveFields = `-- name: DeleteSensitiveFields :execrows
 DELETE FROM sqluice_sensitive_fields
-WHERE kind = CAST($1 AS TEXT)
+WHERE kind = $1
   AND path IN (SELECT e.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value))
 `
 

@@ -11,7 +11,7 @@ import (
 
 const deletePastUniqueKeys = `-- name: DeletePastUniqueKeys :execrows
 DELETE FROM sqluice_unique_keys WHERE (kind, unique_key) IN (
-    SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= CAST($1 AS BIGINT)
+    SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= $1
     ORDER BY k.until LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED)
 `
 
@@ -32,7 +32,7 @@ func (q *Queries) DeletePastUniqueKeys(ctx context.Context, arg DeletePastUnique
 const listFreeSuccessors = `-- name: ListFreeSuccessors :many
 SELECT s.kind, CAST(s.unique_key AS TEXT) AS unique_key FROM sqluice_jobs AS s
 WHERE s.successor_at IS NOT NULL
-  AND (s.kind > CAST($1 AS TEXT) OR s.kind = CAST($1 AS TEXT) AND s.unique_key > CAST($2 AS TEXT))
+  AND (s.kind > $1 OR s.kind = $1 AND s.unique_key > CAST($2 AS TEXT))
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = s.kind AND h.unique_key = s.unique_key AND h.unique_key IS NOT NULL
       AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
@@ -72,7 +72,7 @@ func (q *Queries) ListFreeSuccessors(ctx context.Context, arg ListFreeSuccessors
 }
 
 const releaseSuccessors = `-- name: ReleaseSuccessors :execrows
-UPDATE sqluice_jobs SET run_after = successor_at, successor_at = NULL, updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = $1, run_after = successor_at, successor_at = NULL
 WHERE id = ANY (ARRAY(
     SELECT l.id FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
     CROSS JOIN LATERAL (

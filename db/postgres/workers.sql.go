@@ -10,8 +10,8 @@ import (
 )
 
 const countRunningJobsPerWorker = `-- name: CountRunningJobsPerWorker :many
-SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs
-FROM sqluice_jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id
+SELECT COALESCE(j.worker_id, 0) AS worker_id, COUNT(*) AS jobs
+FROM sqluice_jobs AS j WHERE j.status = 'running' AND j.finished_at IS NULL GROUP BY j.worker_id
 `
 
 type CountRunningJobsPerWorkerRow struct {
@@ -55,7 +55,7 @@ func (q *Queries) DeleteEndedWorkers(ctx context.Context, before int64) (int64, 
 
 const endWorker = `-- name: EndWorker :execrows
 UPDATE sqluice_workers SET ended_at = CAST($1 AS BIGINT), end_reason = CAST($2 AS TEXT)
-WHERE id = CAST($3 AS BIGINT) AND ended_at IS NULL
+WHERE id = $3 AND ended_at IS NULL
 `
 
 type EndWorkerParams struct {
@@ -74,7 +74,7 @@ func (q *Queries) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, er
 }
 
 const getWorkerName = `-- name: GetWorkerName :one
-SELECT w.name, w.host FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT)
+SELECT w.name, w.host FROM sqluice_workers AS w WHERE w.id = $1
 `
 
 type GetWorkerNameRow struct {
@@ -91,8 +91,8 @@ func (q *Queries) GetWorkerName(ctx context.Context, id int64) (GetWorkerNameRow
 }
 
 const heartbeatWorker = `-- name: HeartbeatWorker :execrows
-UPDATE sqluice_workers SET heartbeat_at = CAST($1 AS BIGINT), lease_until = CAST($2 AS BIGINT)
-WHERE id = CAST($3 AS BIGINT) AND ended_at IS NULL
+UPDATE sqluice_workers SET heartbeat_at = $1, lease_until = $2
+WHERE id = $3 AND ended_at IS NULL
 `
 
 type HeartbeatWorkerParams struct {
@@ -111,8 +111,8 @@ func (q *Queries) HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams
 }
 
 const listHeldJobs = `-- name: ListHeldJobs :many
-SELECT j.id, j.attempt, CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM sqluice_jobs AS j
-WHERE j.status = 'running' AND j.worker_id = CAST($1 AS BIGINT)
+SELECT j.id, j.attempt, COALESCE(j.cancel_requested_at, 0) AS cancel_requested_at FROM sqluice_jobs AS j
+WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST($1 AS BIGINT)
 `
 
 type ListHeldJobsRow struct {
@@ -184,10 +184,10 @@ func (q *Queries) ListLiveWorkers(ctx context.Context) ([]Worker, error) {
 
 const registerWorker = `-- name: RegisterWorker :one
 INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, schedules, started_at, heartbeat_at, lease_until)
-SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT),
-       CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS TEXT),
+SELECT $1, $2, $3, $4,
+       $5, $6, $7,
        COALESCE(NULLIF(CAST($8 AS TEXT), ''), '[]'),
-       CAST($9 AS BIGINT), CAST($9 AS BIGINT), CAST($10 AS BIGINT)
+       $9, $9, $10
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING
 RETURNING id
@@ -227,7 +227,7 @@ func (q *Queries) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) 
 }
 
 const setWorkerQueues = `-- name: SetWorkerQueues :execrows
-UPDATE sqluice_workers SET queues = CAST($1 AS TEXT) WHERE id = CAST($2 AS BIGINT) AND ended_at IS NULL
+UPDATE sqluice_workers SET queues = $1 WHERE id = $2 AND ended_at IS NULL
 `
 
 type SetWorkerQueuesParams struct {

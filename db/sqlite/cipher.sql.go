@@ -11,7 +11,7 @@ import (
 
 const listErrorTexts = `-- name: ListErrorTexts :many
 SELECT e.id, e.job_id, j.kind, e.message, e.stack FROM sqluice_job_errors AS e JOIN sqluice_jobs AS j ON j.id = e.job_id
-WHERE e.id > CAST(?1 AS BIGINT) ORDER BY e.id LIMIT CAST(?2 AS BIGINT)
+WHERE e.id > ?1 ORDER BY e.id LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListErrorTextsParams struct {
@@ -62,7 +62,7 @@ SELECT j.id, j.kind, CAST(SUBSTR(j.payload, 1, 100) AS TEXT) AS payload, CAST(SU
        CAST(SUBSTR(COALESCE(j.result, ''), 1, 100) AS TEXT) AS result, CAST(SUBSTR(COALESCE(j.last_error, ''), 1, 100) AS TEXT) AS last_error,
        CAST(octet_length(j.payload) + COALESCE(octet_length(j.progress), 0) + COALESCE(octet_length(j.result), 0)
             + COALESCE(octet_length(j.last_error), 0) AS BIGINT) AS bytes
-FROM sqluice_jobs AS j WHERE j.id > CAST(?1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(?2 AS BIGINT)
+FROM sqluice_jobs AS j WHERE j.id > ?1 AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListValueHeadsParams struct {
@@ -114,9 +114,9 @@ func (q *Queries) ListValueHeads(ctx context.Context, arg ListValueHeadsParams) 
 }
 
 const rekeyJob = `-- name: RekeyJob :execrows
-UPDATE sqluice_jobs SET payload = CAST(?1 AS TEXT), progress = CAST(?2 AS TEXT),
-    result = CAST(?3 AS TEXT), last_error = CAST(?4 AS TEXT)
-WHERE id = CAST(?5 AS BIGINT) AND payload = CAST(?6 AS TEXT) AND COALESCE(progress, '') = CAST(?7 AS TEXT)
+UPDATE sqluice_jobs SET payload = ?1, progress = ?2,
+    result = ?3, last_error = ?4
+WHERE id = ?5 AND payload = ?6 AND COALESCE(progress, '') = CAST(?7 AS TEXT)
   AND COALESCE(result, '') = CAST(?8 AS TEXT) AND COALESCE(last_error, '') = CAST(?9 AS TEXT)
 `
 
@@ -152,8 +152,8 @@ func (q *Queries) RekeyJob(ctx context.Context, arg RekeyJobParams) (int64, erro
 }
 
 const rekeyJobError = `-- name: RekeyJobError :exec
-UPDATE sqluice_job_errors SET message = CAST(?1 AS TEXT), stack = CAST(?2 AS TEXT)
-WHERE id = CAST(?3 AS BIGINT) AND message = CAST(?4 AS TEXT) AND stack = CAST(?5 AS TEXT)
+UPDATE sqluice_job_errors SET message = ?1, stack = ?2
+WHERE id = ?3 AND message = ?4 AND stack = ?5
 `
 
 type RekeyJobErrorParams struct {
@@ -177,8 +177,8 @@ func (q *Queries) RekeyJobError(ctx context.Context, arg RekeyJobErrorParams) er
 }
 
 const rekeySchedule = `-- name: RekeySchedule :execrows
-UPDATE sqluice_schedules SET payload = CAST(?1 AS TEXT), version = version + 1
-WHERE name = CAST(?2 AS TEXT) AND payload = CAST(?3 AS TEXT)
+UPDATE sqluice_schedules SET payload = ?1, version = version + 1
+WHERE name = ?2 AND payload = ?3
 `
 
 type RekeyScheduleParams struct {

@@ -9,14 +9,209 @@ import (
 	"context"
 )
 
+const claimJobs = `-- name: ClaimJobs :many
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
+WHERE id IN (
+    SELECT c.id FROM json_each(CAST(?4 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
+        SELECT j.id FROM sqluice_jobs AS j
+        WHERE CAST(?5 AS TEXT) = '' AND j.status = 'pending' AND j.queue = ?6 AND j.kind = k.value
+          AND j.run_after <= ?1
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?7 AS BIGINT)
+    )
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?6 AND q.paused_at IS NOT NULL)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?6 AND h.kind = k.value)
+      AND (CAST(?8 AS BIGINT) = 0 OR ?8
+           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?7 AS BIGINT)
+)
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at
+`
+
+type ClaimJobsParams struct {
+	Now           int64  `json:"now"`
+	WorkerID      int64  `json:"worker_id"`
+	LeaseUntil    int64  `json:"lease_until"`
+	Kinds         string `json:"kinds"`
+	Cursors       string `json:"cursors"`
+	Queue         string `json:"queue"`
+	N             int64  `json:"n"`
+	NoneDueBefore int64  `json:"none_due_before"`
+}
+
+type ClaimJobsRow struct {
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
+}
+
+// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
+// Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
+// It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
+// cursors, when not empty, say where to begin, on PostgreSQL.
+func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
+	rows, err := q.db.QueryContext(ctx, claimJobs,
+		arg.Now,
+		arg.WorkerID,
+		arg.LeaseUntil,
+		arg.Kinds,
+		arg.Cursors,
+		arg.Queue,
+		arg.N,
+		arg.NoneDueBefore,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ClaimJobsRow
+	for rows.Next() {
+		var i ClaimJobsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Payload,
+			&i.Priority,
+			&i.RunAfter,
+			&i.StartBy,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.MaxAttempts,
+			&i.Crashes,
+			&i.Timeout,
+			&i.UniqueKey,
+			&i.RequestID,
+			&i.UserID,
+			&i.Tags,
+			&i.Metadata,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const claimListedJobs = `-- name: ClaimListedJobs :many
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
+WHERE id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
+  AND COALESCE(status, '') = 'pending' AND queue = CAST(?5 AS TEXT) AND run_after <= ?1
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?5 AND q.paused_at IS NOT NULL)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?5 AND h.kind = sqluice_jobs.kind)
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at
+`
+
+type ClaimListedJobsParams struct {
+	Now        int64  `json:"now"`
+	WorkerID   int64  `json:"worker_id"`
+	LeaseUntil int64  `json:"lease_until"`
+	Ids        string `json:"ids"`
+	Queue      string `json:"queue"`
+}
+
+type ClaimListedJobsRow struct {
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
+}
+
+// ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
+// them. It does not wait for rows that are locked (on SQLite none are).
+func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams) ([]ClaimListedJobsRow, error) {
+	rows, err := q.db.QueryContext(ctx, claimListedJobs,
+		arg.Now,
+		arg.WorkerID,
+		arg.LeaseUntil,
+		arg.Ids,
+		arg.Queue,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ClaimListedJobsRow
+	for rows.Next() {
+		var i ClaimListedJobsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Payload,
+			&i.Priority,
+			&i.RunAfter,
+			&i.StartBy,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.MaxAttempts,
+			&i.Crashes,
+			&i.Timeout,
+			&i.UniqueKey,
+			&i.RequestID,
+			&i.UserID,
+			&i.Tags,
+			&i.Metadata,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS k
+SELECT COUNT(*) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS k
 WHERE CAST(?2 AS TEXT) = '' AND EXISTS (
     SELECT 1 FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
+    WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
 )
-AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?3 AS TEXT) AND h.kind = k.value)
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?3 AND h.kind = k.value)
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?3 AND q.paused_at IS NOT NULL)
 `
 
 type HasClaimableJobsParams struct {
@@ -35,22 +230,22 @@ func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsPara
 }
 
 const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS l JOIN json_each(CAST(?2 AS TEXT)) AS k
+SELECT COUNT(*) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS l JOIN json_each(CAST(?2 AS TEXT)) AS k
 WHERE EXISTS (
-    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND r.queue = l.value AND r.kind = k.value
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > ?3 LIMIT 1 OFFSET 0)
 )
 OR (EXISTS (
     SELECT 1 FROM sqluice_jobs AS p
-    WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST(?3 AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= ?3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > ?3 LIMIT 1 OFFSET 0)
 ) OR EXISTS (
     SELECT 1 FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= CAST(?3 AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= ?3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > ?3 LIMIT 1 OFFSET 0)
 ))
-AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value)
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value)
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
 `
 
 type HasUnfinishedJobsParams struct {
@@ -74,9 +269,9 @@ WHERE l.value->>1 = '' AND EXISTS (
     SELECT 1 FROM json_each(CAST(?2 AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = l.value->>0 AND j.kind = k.value
     )
-    AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value->>0 AND h.kind = k.value)
+    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value->>0 AND h.kind = k.value)
 )
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND q.paused_at IS NOT NULL)
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND q.paused_at IS NOT NULL)
 `
 
 type ListClaimableQueuesParams struct {
@@ -121,8 +316,8 @@ SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
     SELECT 1 FROM json_each(CAST(?1 AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = w.queue AND j.kind = k.value
     )
-    AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value)
-) AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) AS BIGINT) AS claimable
+    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value)
+) AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) AS BIGINT) AS claimable
 FROM w WHERE w.queue IS NOT NULL
 `
 
@@ -162,10 +357,10 @@ func (q *Queries) ListPendingQueues(ctx context.Context, arg ListPendingQueuesPa
 }
 
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending'
 WHERE id IN (
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= CAST(?1 AS BIGINT)
+    WHERE d.status = 'scheduled' AND d.run_after <= ?1
     ORDER BY d.run_after, d.id LIMIT CAST(?2 AS BIGINT)
 )
 `

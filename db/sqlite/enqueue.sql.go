@@ -9,9 +9,299 @@ import (
 	"context"
 )
 
+const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
+SELECT CAST(?1 AS BIGINT), ?2, ?3, CAST(?4 AS BIGINT), ?5, 'running',
+       ?6, ?7, ?8, ?9,
+       ?10, ?11, ?12,
+       ?13, ?14, CAST(?15 AS BIGINT), ?4, 1
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?1 AND w.ended_at IS NULL)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?3 AND q.paused_at IS NOT NULL)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?3 AND h.kind = ?2)
+  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+      > ?4
+  AND NOT EXISTS (
+    SELECT 1 FROM json_each(CAST(?16 AS TEXT)) AS k WHERE EXISTS (
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
+    )
+    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = ?3 AND o.kind = k.value)
+  )
+  AND CAST(?17 AS TEXT) = '' /* they are for PostgreSQL */
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at
+`
+
+type EnqueueClaimedJobParams struct {
+	WorkerID    int64   `json:"worker_id"`
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	StartedAt   int64   `json:"started_at"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+	LeaseUntil  int64   `json:"lease_until"`
+	Kinds       string  `json:"kinds"`
+	Cursors     string  `json:"cursors"`
+}
+
+type EnqueueClaimedJobRow struct {
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
+}
+
+// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
+// No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
+// JSON list, or that a scheduled job is due.
+// The row is as ClaimJobs returns it. On PostgreSQL its id is 0 when an application's trigger has made the job one that the worker would
+// not get: the caller must undo the insert then.
+func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
+	row := q.db.QueryRowContext(ctx, enqueueClaimedJob,
+		arg.WorkerID,
+		arg.Kind,
+		arg.Queue,
+		arg.StartedAt,
+		arg.Payload,
+		arg.Priority,
+		arg.RunAfter,
+		arg.StartBy,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+		arg.LeaseUntil,
+		arg.Kinds,
+		arg.Cursors,
+	)
+	var i EnqueueClaimedJobRow
+	err := row.Scan(
+		&i.ID,
+		&i.Kind,
+		&i.Payload,
+		&i.Priority,
+		&i.RunAfter,
+		&i.StartBy,
+		&i.Attempt,
+		&i.Uncounted,
+		&i.MaxAttempts,
+		&i.Crashes,
+		&i.Timeout,
+		&i.UniqueKey,
+		&i.RequestID,
+		&i.UserID,
+		&i.Tags,
+		&i.Metadata,
+		&i.CreatedAt,
+	)
+	return i, err
+}
+
+const enqueueJob = `-- name: EnqueueJob :one
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
+                  unique_key, successor_at, request_id, user_id, tags, metadata, created_at, updated_at)
+SELECT CAST(?1 AS TEXT), ?2, ?3, ?4,
+       ?5, ?6, ?7, ?8,
+       ?9, CAST(?10 AS TEXT), ?11,
+       ?12, ?13, ?14,
+       ?15, ?16, ?16
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+  AND NOT EXISTS (
+    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = ?1 AND s.unique_key = ?10
+      AND s.successor_at IS NOT NULL)
+ON CONFLICT DO NOTHING
+RETURNING id
+`
+
+type EnqueueJobParams struct {
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Payload     string  `json:"payload"`
+	Status      string  `json:"status"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	SuccessorAt *int64  `json:"successor_at"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+}
+
+// EnqueueJob adds one job and returns its id. With successor_at it is the successor of the live job with its unique key.
+// No row means that the unique key is held by a live job or its successor, the request id is taken, or the queue is closed by a move.
+func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, enqueueJob,
+		arg.Kind,
+		arg.Queue,
+		arg.Payload,
+		arg.Status,
+		arg.Priority,
+		arg.RunAfter,
+		arg.StartBy,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UniqueKey,
+		arg.SuccessorAt,
+		arg.RequestID,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+	)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
+const enqueueJobs = `-- name: EnqueueJobs :many
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT ?1, ?2, e.value, ?3, ?4,
+       ?5, ?6, ?7, ?8,
+       ?9, ?10, ?11,
+       ?12, ?12
+FROM json_each(CAST(?13 AS TEXT)) AS e
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+RETURNING id
+`
+
+type EnqueueJobsParams struct {
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Status      string  `json:"status"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+	Payloads    string  `json:"payloads"`
+}
+
+// EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
+// No row means that the queue is closed by a move.
+func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, enqueueJobs,
+		arg.Kind,
+		arg.Queue,
+		arg.Status,
+		arg.Priority,
+		arg.RunAfter,
+		arg.StartBy,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+		arg.Payloads,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT ?1, ?2, ?3, ?4,
+       ?5, ?6, ?7, ?8,
+       ?9, ?10, ?11,
+       ?12, ?13, ?13
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+RETURNING id
+`
+
+type EnqueueKeylessJobParams struct {
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Payload     string  `json:"payload"`
+	Status      string  `json:"status"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+}
+
+// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.
+// No row means that the queue is closed by a move.
+func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, enqueueKeylessJob,
+		arg.Kind,
+		arg.Queue,
+		arg.Payload,
+		arg.Status,
+		arg.Priority,
+		arg.RunAfter,
+		arg.StartBy,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+	)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
 const getJobIDByRequestID = `-- name: GetJobIDByRequestID :one
 SELECT j.id FROM sqluice_jobs AS j
-WHERE j.kind = CAST(?1 AS TEXT) AND j.request_id = CAST(?2 AS TEXT) AND j.request_id IS NOT NULL
+WHERE j.kind = ?1 AND j.request_id = CAST(?2 AS TEXT) AND j.request_id IS NOT NULL
 `
 
 type GetJobIDByRequestIDParams struct {
@@ -28,8 +318,8 @@ func (q *Queries) GetJobIDByRequestID(ctx context.Context, arg GetJobIDByRequest
 }
 
 const getUniqueKey = `-- name: GetUniqueKey :one
-SELECT k.until, CAST(COALESCE(k.job_id, 0) AS BIGINT) AS job_id FROM sqluice_unique_keys AS k
-WHERE k.kind = CAST(?1 AS TEXT) AND k.unique_key = CAST(?2 AS TEXT)
+SELECT k.until, COALESCE(k.job_id, 0) AS job_id FROM sqluice_unique_keys AS k
+WHERE k.kind = ?1 AND k.unique_key = ?2
 `
 
 type GetUniqueKeyParams struct {
@@ -50,13 +340,34 @@ func (q *Queries) GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (Get
 	return i, err
 }
 
+const importJobs = `-- name: ImportJobs :execrows
+INSERT INTO sqluice_jobs (id, queue, kind, payload, max_attempts, timeout, status, priority, run_after, start_by,
+                  successor_at, attempt, uncounted, crashes, worker_id, lease_until, cancel_requested_at, unique_key,
+                  request_id, user_id, tags, metadata, progress, result, last_error, created_at, started_at,
+                  finished_at, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
+       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14, e.value->>15,
+       e.value->>16, e.value->>17, e.value->>18, e.value->>19, e.value->>20, e.value->>21, e.value->>22, e.value->>23,
+       e.value->>24, e.value->>25, e.value->>26, e.value->>27, e.value->>28
+FROM json_each(CAST(?1 AS TEXT)) AS e
+`
+
+// ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportJobs(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importJobs, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const listLiveJobsByUniqueKey = `-- name: ListLiveJobsByUniqueKey :many
 SELECT j.id, j.status, j.attempt, j.created_at, j.run_after, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
-WHERE j.kind = CAST(?1 AS TEXT) AND j.unique_key = CAST(?2 AS TEXT)
+WHERE j.kind = ?1 AND j.unique_key = CAST(?2 AS TEXT)
   AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'pending', 'running')
 UNION ALL
-SELECT s.id, s.status, s.attempt, s.created_at, CAST(s.successor_at AS BIGINT), CAST(s.successor_at AS BIGINT) FROM sqluice_jobs AS s
-WHERE s.kind = CAST(?1 AS TEXT) AND s.unique_key = CAST(?2 AS TEXT) AND s.successor_at IS NOT NULL
+SELECT s.id, s.status, s.attempt, s.created_at, s.successor_at, s.successor_at FROM sqluice_jobs AS s
+WHERE s.kind = ?1 AND s.unique_key = ?2 AND s.successor_at IS NOT NULL
 ORDER BY successor_at
 `
 
@@ -105,9 +416,83 @@ func (q *Queries) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsB
 	return items, nil
 }
 
+const replaceWaitingJob = `-- name: ReplaceWaitingJob :execrows
+UPDATE sqluice_jobs SET
+    status = CASE WHEN CAST(?1 AS BIGINT) IS NULL AND priority = ?2
+        AND queue = ?3 THEN status ELSE 'scheduled' END,
+    run_after = CASE WHEN successor_at IS NOT NULL THEN run_after ELSE COALESCE(?1, run_after) + CASE
+        WHEN updated_at <= ?4 OR updated_at > ?5 THEN 0
+        WHEN updated_at - ?4 < ?6 THEN updated_at - ?4 ELSE ?6 END END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(?1, successor_at) + CASE
+        WHEN updated_at <= ?4 OR updated_at > ?5 THEN 0
+        WHEN updated_at - ?4 < ?6 THEN updated_at - ?4 ELSE ?6 END END,
+    start_by = ?7 + CAST(?8 AS BIGINT) * CASE
+        WHEN updated_at <= ?4 OR updated_at > ?5 THEN 0
+        WHEN updated_at - ?4 < ?6 THEN updated_at - ?4 ELSE ?6 END,
+    updated_at = CASE WHEN updated_at BETWEEN ?4 AND ?5 THEN updated_at ELSE ?4 END,
+    queue = ?3, priority = ?2, payload = ?9,
+    max_attempts = ?10, timeout = ?11,
+    user_id = ?12, tags = ?13,
+    metadata = ?14
+WHERE id = ?15 AND status IN ('scheduled', 'pending') AND attempt = ?16
+  AND COALESCE(successor_at, -1) = CAST(?17 AS BIGINT)
+  AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR(?9, 1, 19) = '"sqluice:encrypted:')
+`
+
+type ReplaceWaitingJobParams struct {
+	DueAt       *int64  `json:"due_at"`
+	Priority    int64   `json:"priority"`
+	Queue       string  `json:"queue"`
+	Now         int64   `json:"now"`
+	SetBack     int64   `json:"set_back"`
+	Room        int64   `json:"room"`
+	StartBy     *int64  `json:"start_by"`
+	StartMoves  int64   `json:"start_moves"`
+	Payload     string  `json:"payload"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	ID          int64   `json:"id"`
+	Attempt     int64   `json:"attempt"`
+	Place       int64   `json:"place"`
+}
+
+// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
+// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
+// that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
+// without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
+// It puts no plain payload in the place of an encrypted one.
+func (q *Queries) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, replaceWaitingJob,
+		arg.DueAt,
+		arg.Priority,
+		arg.Queue,
+		arg.Now,
+		arg.SetBack,
+		arg.Room,
+		arg.StartBy,
+		arg.StartMoves,
+		arg.Payload,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.ID,
+		arg.Attempt,
+		arg.Place,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const setUniqueKeyJob = `-- name: SetUniqueKeyJob :exec
 UPDATE sqluice_unique_keys SET job_id = CAST(?1 AS BIGINT)
-WHERE kind = CAST(?2 AS TEXT) AND unique_key = CAST(?3 AS TEXT)
+WHERE kind = ?2 AND unique_key = ?3
 `
 
 type SetUniqueKeyJobParams struct {
@@ -124,7 +509,7 @@ func (q *Queries) SetUniqueKeyJob(ctx context.Context, arg SetUniqueKeyJobParams
 
 const takeUniqueKey = `-- name: TakeUniqueKey :execrows
 INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until)
-VALUES (CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS BIGINT), CAST(?4 AS BIGINT))
+VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (kind, unique_key) DO UPDATE SET taken_at = excluded.taken_at, until = excluded.until, job_id = NULL
 WHERE sqluice_unique_keys.until <= excluded.taken_at
 `

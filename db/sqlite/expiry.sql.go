@@ -10,11 +10,11 @@ import (
 )
 
 const expireJobs = `-- name: ExpireJobs :many
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', finished_at = ?1,
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL,
                 last_error = 'not started by ' || strftime('%Y-%m-%dT%H:%M:%SZ', start_by / 1000000, 'unixepoch')
 WHERE id IN (SELECT e.value FROM json_each(CAST(?2 AS TEXT)) AS e)
-  AND start_by <= CAST(?1 AS BIGINT) AND COALESCE(status, '') IN ('scheduled', 'pending')
+  AND start_by <= ?1 AND COALESCE(status, '') IN ('scheduled', 'pending')
 RETURNING id, queue, kind, unique_key
 `
 
@@ -63,7 +63,7 @@ func (q *Queries) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]Expir
 const listOverdueJobIDs = `-- name: ListOverdueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
 WHERE d.start_by IS NOT NULL AND d.status IN ('scheduled', 'pending') AND d.start_by <= CAST(?1 AS BIGINT)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'expire' AND r.again_at > CAST(?1 AS BIGINT) LIMIT 1 OFFSET 0)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'expire' AND r.again_at > ?1 LIMIT 1 OFFSET 0)
 ORDER BY d.start_by LIMIT CAST(?2 AS BIGINT)
 `
 
@@ -98,7 +98,7 @@ func (q *Queries) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsPa
 
 const recordExpiredJobs = `-- name: RecordExpiredJobs :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message)
-SELECT j.id, j.attempt, CAST(?1 AS BIGINT), 'expired', COALESCE(j.last_error, '') FROM sqluice_jobs AS j
+SELECT j.id, j.attempt, ?1, 'expired', COALESCE(j.last_error, '') FROM sqluice_jobs AS j
 WHERE j.id IN (SELECT e.value FROM json_each(CAST(?2 AS TEXT)) AS e) ORDER BY j.id
 `
 

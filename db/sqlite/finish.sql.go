@@ -11,8 +11,8 @@ import (
 
 const addJobError = `-- name: AddJobError :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
-VALUES (CAST(?1 AS BIGINT), CAST(?2 AS BIGINT), CAST(?3 AS BIGINT), NULLIF(CAST(?4 AS BIGINT), 0),
-        CAST(?5 AS BIGINT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), CAST(?8 AS TEXT))
+VALUES (?1, ?2, CAST(?3 AS BIGINT), NULLIF(CAST(?4 AS BIGINT), 0),
+        ?5, ?6, ?7, ?8)
 `
 
 type AddJobErrorParams struct {
@@ -42,15 +42,15 @@ func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error 
 }
 
 const cancelRequestedJob = `-- name: CancelRequestedJob :execrows
-UPDATE sqluice_jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
-                finished_at = CAST(?2 AS BIGINT), updated_at = CAST(?2 AS BIGINT), lease_until = NULL
-WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NOT NULL
-  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', last_error = ?2,
+                finished_at = ?1, lease_until = NULL
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
+  AND cancel_requested_at IS NOT NULL
 `
 
 type CancelRequestedJobParams struct {
-	LastError *string `json:"last_error"`
 	Now       int64   `json:"now"`
+	LastError *string `json:"last_error"`
 	ID        int64   `json:"id"`
 	Attempt   int64   `json:"attempt"`
 	WorkerID  int64   `json:"worker_id"`
@@ -59,8 +59,8 @@ type CancelRequestedJobParams struct {
 // CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
 func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, cancelRequestedJob,
-		arg.LastError,
 		arg.Now,
+		arg.LastError,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -72,15 +72,14 @@ func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJob
 }
 
 const cancelRunningJob = `-- name: CancelRunningJob :execrows
-UPDATE sqluice_jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
-                finished_at = CAST(?2 AS BIGINT), updated_at = CAST(?2 AS BIGINT), lease_until = NULL
-WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', last_error = ?2,
+                finished_at = ?1, lease_until = NULL
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type CancelRunningJobParams struct {
-	LastError *string `json:"last_error"`
 	Now       int64   `json:"now"`
+	LastError *string `json:"last_error"`
 	ID        int64   `json:"id"`
 	Attempt   int64   `json:"attempt"`
 	WorkerID  int64   `json:"worker_id"`
@@ -89,8 +88,8 @@ type CancelRunningJobParams struct {
 // CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
 func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, cancelRunningJob,
-		arg.LastError,
 		arg.Now,
+		arg.LastError,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -102,15 +101,13 @@ func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobPara
 }
 
 const completeJob = `-- name: CompleteJob :execrows
-UPDATE sqluice_jobs SET status = 'done', result = CAST(?1 AS TEXT), finished_at = CAST(?2 AS BIGINT),
-                updated_at = CAST(?2 AS BIGINT), lease_until = NULL
-WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'done', result = ?2, finished_at = ?1, lease_until = NULL
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type CompleteJobParams struct {
-	ResultJson *string `json:"result_json"`
 	Now        int64   `json:"now"`
+	ResultJson *string `json:"result_json"`
 	ID         int64   `json:"id"`
 	Attempt    int64   `json:"attempt"`
 	WorkerID   int64   `json:"worker_id"`
@@ -118,11 +115,10 @@ type CompleteJobParams struct {
 
 // CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 // Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
-// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, completeJob,
-		arg.ResultJson,
 		arg.Now,
+		arg.ResultJson,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -134,10 +130,10 @@ func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64
 }
 
 const completeJobs = `-- name: CompleteJobs :execrows
-UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'done', finished_at = ?1,
                 lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(?2 AS BIGINT) /* not by sqluice_jobs_running */
-  AND attempt = CAST(?3 AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
+WHERE status = 'running' AND worker_id = CAST(?2 AS BIGINT)
+  AND attempt = ?3 AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
 `
 
 type CompleteJobsParams struct {
@@ -164,7 +160,7 @@ func (q *Queries) CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int
 
 const completeJobsWithResults = `-- name: CompleteJobsWithResults :execrows
 INSERT INTO sqluice_jobs (id, kind, result, created_at)
-SELECT j.id, j.kind, e.value->>2, CAST(?1 AS BIGINT)
+SELECT j.id, j.kind, e.value->>2, ?1
 FROM (SELECT i.value, CAST(?2 AS BIGINT) AS worker_id FROM json_each(CAST(?3 AS TEXT)) AS i) AS e
 CROSS JOIN sqluice_jobs AS j ON j.id = e.value->>0
 WHERE j.status = 'running' AND j.worker_id = e.worker_id AND j.attempt = e.value->>1
@@ -189,8 +185,8 @@ func (q *Queries) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsW
 
 const dropCompletedJobs = `-- name: DropCompletedJobs :many
 DELETE FROM sqluice_jobs
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(?1 AS BIGINT)
-  AND attempt = CAST(?2 AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(?3 AS TEXT)) AS e)
+WHERE status = 'running' AND worker_id = CAST(?1 AS BIGINT)
+  AND attempt = ?2 AND id IN (SELECT e.value FROM json_each(CAST(?3 AS TEXT)) AS e)
 RETURNING id
 `
 
@@ -248,15 +244,13 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int
 }
 
 const failJob = `-- name: FailJob :execrows
-UPDATE sqluice_jobs SET status = 'failed', last_error = CAST(?1 AS TEXT), finished_at = CAST(?2 AS BIGINT),
-                updated_at = CAST(?2 AS BIGINT), lease_until = NULL
-WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'failed', last_error = CAST(?2 AS TEXT), finished_at = ?1, lease_until = NULL
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type FailJobParams struct {
-	LastError string `json:"last_error"`
 	Now       int64  `json:"now"`
+	LastError string `json:"last_error"`
 	ID        int64  `json:"id"`
 	Attempt   int64  `json:"attempt"`
 	WorkerID  int64  `json:"worker_id"`
@@ -265,8 +259,8 @@ type FailJobParams struct {
 // FailJob ends a job for good: its attempts are used up, or it was discarded.
 func (q *Queries) FailJob(ctx context.Context, arg FailJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, failJob,
-		arg.LastError,
 		arg.Now,
+		arg.LastError,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -278,9 +272,9 @@ func (q *Queries) FailJob(ctx context.Context, arg FailJobParams) (int64, error)
 }
 
 const getJobFence = `-- name: GetJobFence :one
-SELECT j.status, j.attempt, CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, j.queue, j.kind,
-       CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM sqluice_jobs AS j
-WHERE j.id = CAST(?1 AS BIGINT)
+SELECT j.status, j.attempt, COALESCE(j.worker_id, 0) AS worker_id, j.queue, j.kind,
+       COALESCE(j.cancel_requested_at, 0) AS cancel_requested_at FROM sqluice_jobs AS j
+WHERE j.id = ?1
 `
 
 type GetJobFenceRow struct {
@@ -339,9 +333,9 @@ func (q *Queries) ListLockedJobs(ctx context.Context, ids string) ([]int64, erro
 
 const recordReleasedJobs = `-- name: RecordReleasedJobs :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message)
-SELECT j.id, j.attempt, j.worker_id, CAST(?1 AS BIGINT), 'released', '' FROM sqluice_jobs AS j
+SELECT j.id, j.attempt, j.worker_id, ?1, 'released', '' FROM sqluice_jobs AS j
 WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
-  AND j.worker_id = CAST(?2 AS BIGINT) AND j.attempt = CAST(?3 AS BIGINT)
+  AND j.worker_id = CAST(?2 AS BIGINT) AND j.attempt = ?3
   AND j.id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
 `
 
@@ -364,10 +358,9 @@ func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobs
 }
 
 const releaseJob = `-- name: ReleaseJob :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = CAST(?2 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST(?3 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?4 AS BIGINT)
+WHERE id = ?2 AND status = 'running' AND attempt = ?3 AND worker_id = CAST(?4 AS BIGINT)
 `
 
 type ReleaseJobParams struct {
@@ -392,10 +385,10 @@ func (q *Queries) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, 
 }
 
 const releaseJobs = `-- name: ReleaseJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
-  AND worker_id = CAST(?2 AS BIGINT) AND attempt = CAST(?3 AS BIGINT)
+  AND worker_id = CAST(?2 AS BIGINT) AND attempt = ?3
   AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
 `
 
@@ -422,18 +415,17 @@ func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64
 }
 
 const retryJob = `-- name: RetryJob :execrows
-UPDATE sqluice_jobs SET status = CAST(?1 AS TEXT), run_after = CAST(?2 AS BIGINT),
-                last_error = CAST(?3 AS TEXT), updated_at = CAST(?4 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = ?1, status = ?2, run_after = ?3,
+                last_error = CAST(?4 AS TEXT),
                 worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = CAST(?5 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST(?6 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?7 AS BIGINT)
+WHERE id = ?5 AND status = 'running' AND attempt = ?6 AND worker_id = CAST(?7 AS BIGINT)
 `
 
 type RetryJobParams struct {
+	Now       int64  `json:"now"`
 	Status    string `json:"status"`
 	RunAfter  int64  `json:"run_after"`
 	LastError string `json:"last_error"`
-	Now       int64  `json:"now"`
 	ID        int64  `json:"id"`
 	Attempt   int64  `json:"attempt"`
 	WorkerID  int64  `json:"worker_id"`
@@ -442,10 +434,10 @@ type RetryJobParams struct {
 // RetryJob ends an attempt that failed and gives the job another one at run_after.
 func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, retryJob,
+		arg.Now,
 		arg.Status,
 		arg.RunAfter,
 		arg.LastError,
-		arg.Now,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -457,14 +449,13 @@ func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, erro
 }
 
 const setJobProgress = `-- name: SetJobProgress :execrows
-UPDATE sqluice_jobs SET progress = CAST(?1 AS TEXT), updated_at = CAST(?2 AS BIGINT)
-WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, progress = CAST(?2 AS TEXT)
+WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type SetJobProgressParams struct {
-	ProgressJson string `json:"progress_json"`
 	Now          int64  `json:"now"`
+	ProgressJson string `json:"progress_json"`
 	ID           int64  `json:"id"`
 	Attempt      int64  `json:"attempt"`
 	WorkerID     int64  `json:"worker_id"`
@@ -473,8 +464,8 @@ type SetJobProgressParams struct {
 // SetJobProgress notes how far a running attempt has come.
 func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, setJobProgress,
-		arg.ProgressJson,
 		arg.Now,
+		arg.ProgressJson,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -486,16 +477,14 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 }
 
 const snoozeJob = `-- name: SnoozeJob :execrows
-UPDATE sqluice_jobs SET status = CAST(?1 AS TEXT), run_after = CAST(?2 AS BIGINT),
-                updated_at = CAST(?3 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = CAST(?4 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST(?5 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?6 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = ?2, run_after = ?3, uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
+WHERE id = ?4 AND status = 'running' AND attempt = ?5 AND worker_id = CAST(?6 AS BIGINT)
 `
 
 type SnoozeJobParams struct {
+	Now      int64  `json:"now"`
 	Status   string `json:"status"`
 	RunAfter int64  `json:"run_after"`
-	Now      int64  `json:"now"`
 	ID       int64  `json:"id"`
 	Attempt  int64  `json:"attempt"`
 	WorkerID int64  `json:"worker_id"`
@@ -504,9 +493,9 @@ type SnoozeJobParams struct {
 // SnoozeJob puts a job off until run_after; the attempt does not count.
 func (q *Queries) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, snoozeJob,
+		arg.Now,
 		arg.Status,
 		arg.RunAfter,
-		arg.Now,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -520,8 +509,8 @@ func (q *Queries) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, er
 const trimHeldAttempts = `-- name: TrimHeldAttempts :exec
 DELETE FROM sqluice_job_errors WHERE id IN (
     SELECT e.id FROM sqluice_jobs AS j JOIN sqluice_job_errors AS e ON e.job_id = j.id
-    WHERE j.status = 'running' AND j.worker_id = CAST(?1 AS BIGINT)
-      AND e.attempt <= j.attempt - CAST(?2 AS BIGINT) AND e.cause IN ('snoozed', 'released', 'cancelled'))
+    WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST(?1 AS BIGINT)
+      AND e.attempt <= j.attempt - ?2 AND e.cause IN ('snoozed', 'released', 'cancelled'))
 `
 
 type TrimHeldAttemptsParams struct {
@@ -537,7 +526,7 @@ func (q *Queries) TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsPara
 
 const trimJobAttempts = `-- name: TrimJobAttempts :exec
 DELETE FROM sqluice_job_errors
-WHERE job_id = CAST(?1 AS BIGINT) AND attempt <= CAST(?2 AS BIGINT) AND cause IN ('snoozed', 'released', 'cancelled')
+WHERE job_id = ?1 AND attempt <= ?2 AND cause IN ('snoozed', 'released', 'cancelled')
 `
 
 type TrimJobAttemptsParams struct {

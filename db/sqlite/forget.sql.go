@@ -11,7 +11,7 @@ import (
 
 const forgetJob = `-- name: ForgetJob :execrows
 UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL
-WHERE id = CAST(?1 AS BIGINT) AND user_id = CAST(?2 AS TEXT)
+WHERE id = ?1 AND user_id = CAST(?2 AS TEXT)
   AND (status = 'done' OR status = 'failed' OR status = 'cancelled')
   AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL
        OR result IS NOT NULL OR last_error IS NOT NULL)
@@ -32,7 +32,7 @@ func (q *Queries) ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, er
 }
 
 const forgetJobErrors = `-- name: ForgetJobErrors :execrows
-UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST(?1 AS BIGINT) AND (message NOT IN ('', '[forgotten]') OR stack <> '')
+UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = ?1 AND (message NOT IN ('', '[forgotten]') OR stack <> '')
 `
 
 // ForgetJobErrors erases the texts of the attempts of a job.
@@ -45,7 +45,7 @@ func (q *Queries) ForgetJobErrors(ctx context.Context, jobID int64) (int64, erro
 }
 
 const forgetRefusals = `-- name: ForgetRefusals :execrows
-UPDATE sqluice_refusals SET message = '[forgotten]' WHERE job_id = CAST(?1 AS BIGINT) AND message <> '[forgotten]'
+UPDATE sqluice_refusals SET message = '[forgotten]' WHERE job_id = ?1 AND message <> '[forgotten]'
 `
 
 // ForgetRefusals erases why the database refused what concerns a job.
@@ -65,7 +65,7 @@ SELECT j.id, j.status,
       OR EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.message <> '[forgotten]')
     THEN 1 ELSE 0 END AS BIGINT) AS carries
 FROM sqluice_jobs AS j
-WHERE j.user_id = CAST(?1 AS TEXT) AND j.id > CAST(?2 AS BIGINT) AND j.status <> 'deleted'
+WHERE j.user_id = CAST(?1 AS TEXT) AND j.id > ?2 AND j.status <> 'deleted'
 ORDER BY j.id LIMIT CAST(?3 AS BIGINT)
 `
 

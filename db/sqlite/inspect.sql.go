@@ -10,7 +10,7 @@ import (
 )
 
 const getJob = `-- name: GetJob :one
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j WHERE j.id = CAST(?1 AS BIGINT) AND j.status <> 'deleted'
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j WHERE j.id = ?1 AND j.status <> 'deleted'
 `
 
 // GetJob is one job.
@@ -19,25 +19,22 @@ func (q *Queries) GetJob(ctx context.Context, id int64) (Job, error) {
 	var i Job
 	err := row.Scan(
 		&i.ID,
+		&i.Queue,
 		&i.Kind,
 		&i.Payload,
-		&i.Status,
-		&i.Attempt,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.StartedAt,
-		&i.FinishedAt,
-		&i.Priority,
-		&i.RunAfter,
-		&i.WorkerID,
-		&i.LeaseUntil,
-		&i.Crashes,
-		&i.Uncounted,
-		&i.CancelRequestedAt,
-		&i.Queue,
 		&i.MaxAttempts,
 		&i.Timeout,
-		&i.LastError,
+		&i.Status,
+		&i.Priority,
+		&i.RunAfter,
+		&i.StartBy,
+		&i.SuccessorAt,
+		&i.Attempt,
+		&i.Uncounted,
+		&i.Crashes,
+		&i.WorkerID,
+		&i.LeaseUntil,
+		&i.CancelRequestedAt,
 		&i.UniqueKey,
 		&i.RequestID,
 		&i.UserID,
@@ -45,19 +42,22 @@ func (q *Queries) GetJob(ctx context.Context, id int64) (Job, error) {
 		&i.Metadata,
 		&i.Progress,
 		&i.Result,
-		&i.SuccessorAt,
-		&i.StartBy,
+		&i.LastError,
+		&i.CreatedAt,
+		&i.StartedAt,
+		&i.FinishedAt,
+		&i.UpdatedAt,
 	)
 	return i, err
 }
 
 const listJobErrors = `-- name: ListJobErrors :many
-SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
-       CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(w.host, '') AS TEXT) AS host,
-       CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at, e.ended_at, e.cause, e.message, e.stack
+SELECT e.id, e.attempt, COALESCE(e.worker_id, 0) AS worker_id,
+       COALESCE(w.name, '') AS worker, COALESCE(w.host, '') AS host,
+       COALESCE(e.started_at, 0) AS started_at, e.ended_at, e.cause, e.message, e.stack
 FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
 WHERE e.id IN (
-    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = CAST(?1 AS BIGINT) AND x.id < CAST(?2 AS BIGINT)
+    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = ?1 AND x.id < ?2
       AND CASE WHEN x.cause IN ('snoozed', 'released', 'cancelled') THEN 0 ELSE 1 END = CAST(?3 AS BIGINT)
     ORDER BY x.id DESC LIMIT CAST(?4 AS BIGINT))
 ORDER BY e.id DESC

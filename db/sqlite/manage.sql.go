@@ -10,10 +10,10 @@ import (
 )
 
 const cancelWaitingJob = `-- name: CancelWaitingJob :many
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', finished_at = ?1,
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL
-WHERE id = CAST(?2 AS BIGINT) AND status IN ('scheduled', 'pending')
-  AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
+WHERE id = ?2 AND status IN ('scheduled', 'pending')
+  AND (status = CAST(?3 AS TEXT) OR ?3 IS NULL)
 RETURNING queue, kind, unique_key
 `
 
@@ -54,8 +54,8 @@ func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobPara
 }
 
 const deleteJob = `-- name: DeleteJob :execrows
-DELETE FROM sqluice_jobs WHERE id = CAST(?1 AS BIGINT) AND status NOT IN ('running', 'deleted')
-  AND (CAST(?2 AS TEXT) IS NULL OR status = CAST(?2 AS TEXT))
+DELETE FROM sqluice_jobs WHERE id = ?1 AND status NOT IN ('running', 'deleted')
+  AND (status = CAST(?2 AS TEXT) OR ?2 IS NULL)
 `
 
 type DeleteJobParams struct {
@@ -73,9 +73,9 @@ func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, er
 }
 
 const requestJobCancel = `-- name: RequestJobCancel :execrows
-UPDATE sqluice_jobs SET cancel_requested_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT)
-WHERE id = CAST(?2 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
-  AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
+UPDATE sqluice_jobs SET updated_at = ?1, cancel_requested_at = ?1
+WHERE id = ?2 AND status = 'running' AND cancel_requested_at IS NULL
+  AND (status = CAST(?3 AS TEXT) OR ?3 IS NULL)
 `
 
 type RequestJobCancelParams struct {
@@ -94,12 +94,12 @@ func (q *Queries) RequestJobCancel(ctx context.Context, arg RequestJobCancelPara
 }
 
 const requeueJob = `-- name: RequeueJob :execrows
-UPDATE sqluice_jobs SET status = 'pending', run_after = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = CAST(?1 AS BIGINT), status = 'pending', run_after = ?1,
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL, start_by = CASE status WHEN 'scheduled' THEN start_by END,
                 successor_at = NULL
 WHERE id = CAST(?2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled') AND payload <> '"[forgotten]"'
-  AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
+  AND (status = CAST(?3 AS TEXT) OR ?3 IS NULL)
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS o
     WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
@@ -130,27 +130,27 @@ func (q *Queries) RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, 
 
 const updateWaitingJob = `-- name: UpdateWaitingJob :execrows
 UPDATE sqluice_jobs SET
-    status = CASE WHEN CAST(?1 AS BIGINT) IS NULL AND CAST(?2 AS BIGINT) IS NULL
-        AND CAST(?3 AS TEXT) IS NULL THEN status ELSE 'scheduled' END,
-    priority = COALESCE(CAST(?1 AS BIGINT), priority),
-    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(?2 AS BIGINT), run_after) ELSE run_after END,
-    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(?2 AS BIGINT), successor_at) END,
-    queue = COALESCE(CAST(?3 AS TEXT), queue),
-    payload = COALESCE(CAST(?4 AS TEXT), payload),
-    max_attempts = COALESCE(CAST(?5 AS BIGINT), max_attempts),
-    updated_at = CAST(?6 AS BIGINT)
-WHERE id = CAST(?7 AS BIGINT) AND status IN ('scheduled', 'pending')
-  AND (start_by IS NULL OR CAST(?2 AS BIGINT) IS NULL OR start_by > CAST(?2 AS BIGINT))
-  AND (CAST(?8 AS TEXT) IS NULL OR status = CAST(?8 AS TEXT))
+    updated_at = ?1,
+    priority = COALESCE(CAST(?2 AS BIGINT), priority),
+    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(?3 AS BIGINT), run_after) ELSE run_after END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(?3, successor_at) END,
+    queue = COALESCE(?4, queue),
+    payload = COALESCE(?5, payload),
+    max_attempts = COALESCE(CAST(?6 AS BIGINT), max_attempts),
+    status = CASE WHEN ?2 IS NULL AND ?3 IS NULL AND ?4 IS NULL
+        THEN status ELSE 'scheduled' END
+WHERE id = ?7 AND status IN ('scheduled', 'pending')
+  AND (start_by > ?3 OR start_by IS NULL OR ?3 IS NULL)
+  AND (status = CAST(?8 AS TEXT) OR ?8 IS NULL)
 `
 
 type UpdateWaitingJobParams struct {
+	Now         int64   `json:"now"`
 	Priority    *int64  `json:"priority"`
 	RunAfter    *int64  `json:"run_after"`
 	Queue       *string `json:"queue"`
 	Payload     *string `json:"payload"`
 	MaxAttempts *int64  `json:"max_attempts"`
-	Now         int64   `json:"now"`
 	ID          int64   `json:"id"`
 	Only        *string `json:"only"`
 }
@@ -159,12 +159,12 @@ type UpdateWaitingJobParams struct {
 // when its run_after has come. It changes none that would be due only when it is too late to start.
 func (q *Queries) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, updateWaitingJob,
+		arg.Now,
 		arg.Priority,
 		arg.RunAfter,
 		arg.Queue,
 		arg.Payload,
 		arg.MaxAttempts,
-		arg.Now,
 		arg.ID,
 		arg.Only,
 	)

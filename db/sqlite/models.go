@@ -6,25 +6,22 @@ package sqlite
 
 type Job struct {
 	ID                int64   `json:"id"`
+	Queue             string  `json:"queue"`
 	Kind              string  `json:"kind"`
 	Payload           string  `json:"payload"`
-	Status            string  `json:"status"`
-	Attempt           int64   `json:"attempt"`
-	CreatedAt         int64   `json:"created_at"`
-	UpdatedAt         int64   `json:"updated_at"`
-	StartedAt         *int64  `json:"started_at"`
-	FinishedAt        *int64  `json:"finished_at"`
-	Priority          int64   `json:"priority"`
-	RunAfter          int64   `json:"run_after"`
-	WorkerID          *int64  `json:"worker_id"`
-	LeaseUntil        *int64  `json:"lease_until"`
-	Crashes           int64   `json:"crashes"`
-	Uncounted         int64   `json:"uncounted"`
-	CancelRequestedAt *int64  `json:"cancel_requested_at"`
-	Queue             string  `json:"queue"`
 	MaxAttempts       int64   `json:"max_attempts"`
 	Timeout           int64   `json:"timeout"`
-	LastError         *string `json:"last_error"`
+	Status            string  `json:"status"`
+	Priority          int64   `json:"priority"`
+	RunAfter          int64   `json:"run_after"`
+	StartBy           *int64  `json:"start_by"`
+	SuccessorAt       *int64  `json:"successor_at"`
+	Attempt           int64   `json:"attempt"`
+	Uncounted         int64   `json:"uncounted"`
+	Crashes           int64   `json:"crashes"`
+	WorkerID          *int64  `json:"worker_id"`
+	LeaseUntil        *int64  `json:"lease_until"`
+	CancelRequestedAt *int64  `json:"cancel_requested_at"`
 	UniqueKey         *string `json:"unique_key"`
 	RequestID         *string `json:"request_id"`
 	UserID            *string `json:"user_id"`
@@ -32,8 +29,11 @@ type Job struct {
 	Metadata          *string `json:"metadata"`
 	Progress          *string `json:"progress"`
 	Result            *string `json:"result"`
-	SuccessorAt       *int64  `json:"successor_at"`
-	StartBy           *int64  `json:"start_by"`
+	LastError         *string `json:"last_error"`
+	CreatedAt         int64   `json:"created_at"`
+	StartedAt         *int64  `json:"started_at"`
+	FinishedAt        *int64  `json:"finished_at"`
+	UpdatedAt         int64   `json:"updated_at"`
 }
 
 type JobAudit struct {

@@ -11,7 +11,7 @@ import (
 
 const declareRetention = `-- name: DeclareRetention :exec
 INSERT INTO sqluice_retentions (kind, status, keep, origin, updated_at)
-VALUES (CAST(?1 AS TEXT), 'done', CAST(?2 AS BIGINT), 'code', CAST(?3 AS BIGINT))
+VALUES (?1, 'done', ?2, 'code', ?3)
 ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_at = excluded.updated_at
 WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1)
 `
@@ -29,7 +29,7 @@ func (q *Queries) DeclareRetention(ctx context.Context, arg DeclareRetentionPara
 }
 
 const deleteExpiredJobs = `-- name: DeleteExpiredJobs :execrows
-DELETE FROM sqluice_jobs WHERE id > CAST(?1 AS BIGINT) AND id <= CAST(?2 AS BIGINT)
+DELETE FROM sqluice_jobs WHERE id > ?1 AND id <= ?2
     AND status IN ('done', 'failed', 'cancelled')
     AND finished_at < CAST(?3 AS BIGINT) - COALESCE((
         SELECT COALESCE(r.keep, 253402300799999999) FROM sqluice_retentions AS r
@@ -37,7 +37,7 @@ DELETE FROM sqluice_jobs WHERE id > CAST(?1 AS BIGINT) AND id <= CAST(?2 AS BIGI
         ORDER BY r.kind = '', r.queue = '', r.origin LIMIT 1
     ), CASE sqluice_jobs.status WHEN 'done' THEN CAST(?5 AS BIGINT) WHEN 'failed' THEN CAST(?6 AS BIGINT)
                      ELSE CAST(?7 AS BIGINT) END)
-    AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS a WHERE a.job_id = sqluice_jobs.id AND a.action = 'prune' AND a.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+    AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS a WHERE a.job_id = sqluice_jobs.id AND a.action = 'prune' AND a.again_at > ?3 LIMIT 1 OFFSET 0)
 `
 
 type DeleteExpiredJobsParams struct {
@@ -73,7 +73,7 @@ DELETE FROM sqluice_jobs WHERE id IN (
     SELECT f.id FROM sqluice_jobs AS f
     WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(?1 AS TEXT)
       AND f.finished_at < CAST(?2 AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = f.id AND r.action = 'prune' AND r.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = f.id AND r.action = 'prune' AND r.again_at > ?3 LIMIT 1 OFFSET 0)
     ORDER BY f.finished_at LIMIT CAST(?4 AS BIGINT))
 `
 
@@ -102,7 +102,7 @@ func (q *Queries) DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsPara
 const deleteRetention = `-- name: DeleteRetention :execrows
 DELETE FROM sqluice_retentions WHERE queue = CAST(?1 AS TEXT) AND kind = CAST(?2 AS TEXT) AND status = CAST(?3 AS TEXT)
     AND origin = (SELECT MIN(r.origin) FROM sqluice_retentions AS r
-                  WHERE r.queue = CAST(?1 AS TEXT) AND r.kind = CAST(?2 AS TEXT) AND r.status = CAST(?3 AS TEXT))
+                  WHERE r.queue = ?1 AND r.kind = ?2 AND r.status = ?3)
 `
 
 type DeleteRetentionParams struct {
@@ -127,7 +127,7 @@ SELECT CAST(COALESCE(MAX(s.id), 0) AS BIGINT) AS last_id, CAST(COALESCE(MIN(s.cr
                               WHEN s.keep IS NULL THEN s.from_at + CAST(?2 AS BIGINT) END), -1) AS BIGINT) AS next_at
 FROM (
     SELECT j.id, j.created_at, j.finished_at,
-           CASE WHEN j.status = 'scheduled' AND j.run_after > CAST(?1 AS BIGINT) THEN j.run_after ELSE CAST(?1 AS BIGINT) END AS from_at,
+           CASE WHEN j.status = 'scheduled' AND j.run_after > ?1 THEN j.run_after ELSE ?1 END AS from_at,
            COALESCE((
                SELECT COALESCE(r.keep, 253402300799999999) FROM sqluice_retentions AS r
                WHERE CAST(?3 AS BIGINT) = 1 AND r.status = j.status AND r.kind IN ('', j.kind) AND r.queue IN ('', j.queue)
@@ -135,7 +135,7 @@ FROM (
            ), CASE j.status WHEN 'done' THEN CAST(?4 AS BIGINT) WHEN 'failed' THEN CAST(?5 AS BIGINT)
                             WHEN 'cancelled' THEN CAST(?6 AS BIGINT) END) AS keep
     FROM sqluice_jobs AS j
-    WHERE j.id > CAST(?7 AS BIGINT) AND j.id <= CAST(?8 AS BIGINT) AND j.status <> 'deleted'
+    WHERE j.id > ?7 AND j.id <= ?8 AND j.status <> 'deleted'
     ORDER BY j.id LIMIT CAST(?9 AS BIGINT)
 ) AS s
 `
@@ -187,7 +187,7 @@ func (q *Queries) GetPruneStep(ctx context.Context, arg GetPruneStepParams) (Get
 
 const getRetention = `-- name: GetRetention :one
 SELECT r.queue, r.kind, r.status, r.keep, r.origin, r.updated_by, r.updated_at FROM sqluice_retentions AS r
-WHERE r.status = CAST(?1 AS TEXT) AND r.kind IN ('', CAST(?2 AS TEXT)) AND r.queue IN ('', CAST(?3 AS TEXT))
+WHERE r.status = ?1 AND r.kind IN ('', ?2) AND r.queue IN ('', ?3)
 ORDER BY r.kind = '', r.queue = '', r.origin LIMIT 1
 `
 
@@ -251,8 +251,8 @@ func (q *Queries) ListRetentions(ctx context.Context) ([]Retention, error) {
 
 const putRetention = `-- name: PutRetention :execrows
 INSERT INTO sqluice_retentions (queue, kind, status, keep, origin, updated_by, updated_at)
-VALUES (CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), 'client',
-        CAST(?5 AS TEXT), CAST(?6 AS BIGINT))
+VALUES (?1, ?2, ?3, ?4, 'client',
+        ?5, ?6)
 ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_by = excluded.updated_by, updated_at = excluded.updated_at
 WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1)
 `

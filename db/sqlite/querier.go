@@ -46,7 +46,6 @@ type Querier interface {
 	CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error)
 	// CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 	// Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
-	// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 	CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error)
 	// CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
 	// attempt number, as almost all of a batch do.
@@ -265,9 +264,15 @@ type Querier interface {
 	ListJobHistory(ctx context.Context, arg ListJobHistoryParams) ([]ListJobHistoryRow, error)
 	// ListJobIDs lists the ids of jobs, the highest first, below an id: a step of a search.
 	ListJobIDs(ctx context.Context, arg ListJobIDsParams) ([]int64, error)
+	// ListJobIDsByName lists ids of jobs that have a status, in no order: all when they are fewer than n. Of the pending and the
+	// scheduled jobs it lists those of one queue and, unless kind is empty, of one kind; of the failed jobs those of one kind.
+	// Each is read from an index of its own, in its order: without an order the server may take an index of all queues.
+	ListJobIDsByName(ctx context.Context, arg ListJobIDsByNameParams) ([]int64, error)
 	// ListJobIDsByStatus lists ids of jobs that have a status and are alive, in no order: all when they are fewer than n. Each
 	// status is read from an index of its own.
 	ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatusParams) ([]int64, error)
+	// ListJobIDsOfUser lists the ids of a user's jobs, the highest first, below an id: a step of a search.
+	ListJobIDsOfUser(ctx context.Context, arg ListJobIDsOfUserParams) ([]int64, error)
 	// ListJobs lists the jobs of a JSON list of ids, the highest id first.
 	ListJobs(ctx context.Context, ids string) ([]Job, error)
 	// ListJobsFrom lists jobs in the order of their ids, from after one on.

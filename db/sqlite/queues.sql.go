@@ -80,8 +80,8 @@ func (q *Queries) ListQueueRows(ctx context.Context) ([]Queue, error) {
 
 const pauseKind = `-- name: PauseKind :execrows
 INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by, updated_at)
-VALUES (CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS BIGINT), CAST(?4 AS BIGINT),
-        CAST(?5 AS TEXT), CAST(?3 AS BIGINT))
+VALUES (?1, ?2, ?3, ?4,
+        ?5, ?3)
 ON CONFLICT (queue, kind) DO UPDATE SET paused_until = excluded.paused_until, paused_by = excluded.paused_by, updated_at = excluded.updated_at
 WHERE COALESCE(sqluice_kind_pauses.paused_until, -1) <> COALESCE(excluded.paused_until, -1)
 `
@@ -112,8 +112,8 @@ func (q *Queries) PauseKind(ctx context.Context, arg PauseKindParams) (int64, er
 
 const pauseQueue = `-- name: PauseQueue :execrows
 INSERT INTO sqluice_queues (name, paused_at, paused_until, paused_by, updated_at)
-VALUES (CAST(?1 AS TEXT), CAST(?2 AS BIGINT), CAST(?3 AS BIGINT), CAST(?4 AS TEXT),
-        CAST(?2 AS BIGINT))
+VALUES (?1, CAST(?2 AS BIGINT), ?3, ?4,
+        ?2)
 ON CONFLICT (name) DO UPDATE SET paused_at = COALESCE(sqluice_queues.paused_at, excluded.paused_at),
     paused_until = excluded.paused_until, paused_by = excluded.paused_by, updated_at = excluded.updated_at
 WHERE sqluice_queues.paused_at IS NULL OR COALESCE(sqluice_queues.paused_until, -1) <> COALESCE(excluded.paused_until, -1)
@@ -143,7 +143,7 @@ func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, 
 
 const resumeDueKinds = `-- name: ResumeDueKinds :execrows
 DELETE FROM sqluice_kind_pauses WHERE paused_until <= CAST(?1 AS BIGINT)
-  AND (CAST(?2 AS TEXT) IS NULL OR queue = CAST(?2 AS TEXT) AND kind = CAST(?3 AS TEXT))
+  AND (CAST(?2 AS TEXT) IS NULL OR queue = ?2 AND kind = ?3)
 `
 
 type ResumeDueKindsParams struct {
@@ -163,9 +163,9 @@ func (q *Queries) ResumeDueKinds(ctx context.Context, arg ResumeDueKindsParams) 
 }
 
 const resumeDueQueues = `-- name: ResumeDueQueues :execrows
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST(?1 AS BIGINT)
-WHERE paused_at IS NOT NULL AND paused_until <= CAST(?1 AS BIGINT)
-  AND (CAST(?2 AS TEXT) IS NULL OR name = CAST(?2 AS TEXT))
+UPDATE sqluice_queues SET updated_at = ?1, paused_at = NULL, paused_until = NULL, paused_by = NULL
+WHERE paused_at IS NOT NULL AND paused_until <= ?1
+  AND (name = ?2 OR ?2 IS NULL)
 `
 
 type ResumeDueQueuesParams struct {
@@ -184,7 +184,7 @@ func (q *Queries) ResumeDueQueues(ctx context.Context, arg ResumeDueQueuesParams
 }
 
 const resumeKind = `-- name: ResumeKind :execrows
-DELETE FROM sqluice_kind_pauses WHERE queue = CAST(?1 AS TEXT) AND kind = CAST(?2 AS TEXT)
+DELETE FROM sqluice_kind_pauses WHERE queue = ?1 AND kind = ?2
 `
 
 type ResumeKindParams struct {
@@ -202,8 +202,8 @@ func (q *Queries) ResumeKind(ctx context.Context, arg ResumeKindParams) (int64, 
 }
 
 const resumeQueue = `-- name: ResumeQueue :execrows
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST(?1 AS BIGINT)
-WHERE name = CAST(?2 AS TEXT) AND paused_at IS NOT NULL
+UPDATE sqluice_queues SET updated_at = ?1, paused_at = NULL, paused_until = NULL, paused_by = NULL
+WHERE name = ?2 AND paused_at IS NOT NULL
 `
 
 type ResumeQueueParams struct {

@@ -10,7 +10,7 @@ import (
 )
 
 const countRefusals = `-- name: CountRefusals :many
-SELECT r.action, CAST(COUNT(*) AS BIGINT) AS jobs, CAST(MIN(r.again_at) AS BIGINT) AS again_at
+SELECT r.action, COUNT(*) AS jobs, CAST(MIN(r.again_at) AS BIGINT) AS again_at
 FROM sqluice_refusals AS r GROUP BY r.action ORDER BY r.action
 `
 
@@ -45,7 +45,7 @@ func (q *Queries) CountRefusals(ctx context.Context) ([]CountRefusalsRow, error)
 }
 
 const deleteEndedWorker = `-- name: DeleteEndedWorker :execrows
-DELETE FROM sqluice_workers WHERE id = CAST(?1 AS BIGINT) AND ended_at IS NOT NULL
+DELETE FROM sqluice_workers WHERE id = ?1 AND ended_at IS NOT NULL
 `
 
 // DeleteEndedWorker drops the row of a worker that has ended.
@@ -58,7 +58,7 @@ func (q *Queries) DeleteEndedWorker(ctx context.Context, id int64) (int64, error
 }
 
 const deleteExpiredJob = `-- name: DeleteExpiredJob :execrows
-DELETE FROM sqluice_jobs WHERE id = CAST(?1 AS BIGINT) AND COALESCE(status, '') = CAST(?2 AS TEXT)
+DELETE FROM sqluice_jobs WHERE id = ?1 AND COALESCE(status, '') = ?2
   AND finished_at < CAST(?3 AS BIGINT)
 `
 
@@ -97,13 +97,13 @@ func (q *Queries) DeleteOldRefusals(ctx context.Context) (int64, error) {
 const listClaimableJobIDs = `-- name: ListClaimableJobIDs :many
 SELECT c.id FROM json_each(CAST(?1 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST(?2 AS TEXT) AND j.kind = k.value
-      AND j.run_after <= CAST(?3 AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE j.status = 'pending' AND j.queue = ?2 AND j.kind = k.value
+      AND j.run_after <= ?3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > ?3 LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?4 AS BIGINT)
 )
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?2 AS TEXT) AND h.kind = k.value)
+WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?2 AND q.paused_at IS NOT NULL)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?2 AND h.kind = k.value)
 ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
 `
 
@@ -145,8 +145,8 @@ func (q *Queries) ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobI
 
 const listDueJobIDs = `-- name: ListDueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
-WHERE d.status = 'scheduled' AND d.run_after <= CAST(?1 AS BIGINT)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > CAST(?1 AS BIGINT) LIMIT 1 OFFSET 0)
+WHERE d.status = 'scheduled' AND d.run_after <= ?1
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > ?1 LIMIT 1 OFFSET 0)
 ORDER BY d.run_after, d.id LIMIT CAST(?2 AS BIGINT)
 `
 
@@ -211,7 +211,7 @@ const listExpiredJobIDs = `-- name: ListExpiredJobIDs :many
 SELECT f.id FROM sqluice_jobs AS f
 WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(?1 AS TEXT)
   AND f.finished_at < CAST(?2 AS BIGINT)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = f.id AND r.action = 'prune' AND r.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = f.id AND r.action = 'prune' AND r.again_at > ?3 LIMIT 1 OFFSET 0)
 ORDER BY f.finished_at LIMIT CAST(?4 AS BIGINT)
 `
 
@@ -252,7 +252,7 @@ func (q *Queries) ListExpiredJobIDs(ctx context.Context, arg ListExpiredJobIDsPa
 }
 
 const listRefusals = `-- name: ListRefusals :many
-SELECT r.job_id, r."action", r.times, r.message, r.first_at, r.last_at, r.again_at FROM sqluice_refusals AS r WHERE r.job_id = CAST(?1 AS BIGINT) ORDER BY r.last_at DESC, r.action
+SELECT r.job_id, r."action", r.times, r.message, r.first_at, r.last_at, r.again_at FROM sqluice_refusals AS r WHERE r.job_id = ?1 ORDER BY r.last_at DESC, r.action
 `
 
 // ListRefusals lists what the database refuses to do with a job.
@@ -289,8 +289,8 @@ func (q *Queries) ListRefusals(ctx context.Context, jobID int64) ([]Refusal, err
 
 const listStuckJobIDs = `-- name: ListStuckJobIDs :many
 SELECT j.id FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
-WHERE j.status = 'running' AND (COALESCE(j.lease_until, 0) < CAST(?1 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action = 'rescue' AND r.again_at > CAST(?2 AS BIGINT) LIMIT 1 OFFSET 0)
+WHERE j.status = 'running' AND j.finished_at IS NULL AND (COALESCE(j.lease_until, 0) < CAST(?1 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action = 'rescue' AND r.again_at > ?2 LIMIT 1 OFFSET 0)
 `
 
 type ListStuckJobIDsParams struct {
@@ -324,8 +324,8 @@ func (q *Queries) ListStuckJobIDs(ctx context.Context, arg ListStuckJobIDsParams
 
 const noteRefusal = `-- name: NoteRefusal :exec
 INSERT INTO sqluice_refusals (job_id, action, times, message, first_at, last_at, again_at)
-SELECT CAST(?1 AS BIGINT), CAST(?2 AS TEXT), 1, CAST(?3 AS TEXT), CAST(?4 AS BIGINT), CAST(?4 AS BIGINT),
-       CAST(?5 AS BIGINT)
+SELECT ?1, ?2, 1, ?3, ?4, ?4,
+       ?5
 WHERE true
 ON CONFLICT (job_id, action) DO UPDATE SET message = excluded.message, last_at = excluded.last_at,
     times = CASE WHEN sqluice_refusals.times < 1000000000 THEN sqluice_refusals.times + 1 ELSE 1000000000 END,
@@ -359,9 +359,9 @@ func (q *Queries) NoteRefusal(ctx context.Context, arg NoteRefusalParams) error 
 }
 
 const promoteListedJobs = `-- name: PromoteListedJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending'
 WHERE id IN (SELECT e.value FROM json_each(CAST(?2 AS TEXT)) AS e)
-  AND COALESCE(status, '') = 'scheduled' AND run_after <= CAST(?1 AS BIGINT)
+  AND COALESCE(status, '') = 'scheduled' AND run_after <= ?1
 `
 
 type PromoteListedJobsParams struct {
@@ -380,10 +380,10 @@ func (q *Queries) PromoteListedJobs(ctx context.Context, arg PromoteListedJobsPa
 }
 
 const retryConflicts = `-- name: RetryConflicts :execrows
-UPDATE sqluice_refusals SET again_at = CAST(?1 AS BIGINT)
+UPDATE sqluice_refusals SET again_at = ?1
 WHERE action = 'conflict' AND job_id IN (
     SELECT c.job_id FROM sqluice_refusals AS c
-    WHERE c.action = 'conflict' AND c.again_at > CAST(?1 AS BIGINT) ORDER BY c.last_at, c.job_id LIMIT CAST(?2 AS BIGINT))
+    WHERE c.action = 'conflict' AND c.again_at > ?1 ORDER BY c.last_at, c.job_id LIMIT CAST(?2 AS BIGINT))
 `
 
 type RetryConflictsParams struct {
@@ -401,8 +401,8 @@ func (q *Queries) RetryConflicts(ctx context.Context, arg RetryConflictsParams) 
 }
 
 const retryRefusals = `-- name: RetryRefusals :execrows
-UPDATE sqluice_refusals SET again_at = CAST(?1 AS BIGINT)
-WHERE action = CAST(?2 AS TEXT) AND again_at > CAST(?1 AS BIGINT)
+UPDATE sqluice_refusals SET again_at = ?1
+WHERE action = ?2 AND again_at > ?1
 `
 
 type RetryRefusalsParams struct {

@@ -10,9 +10,9 @@ import (
 )
 
 const cancelStuckJobs = `-- name: CancelStuckJobs :many
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', finished_at = ?1,
                 lease_until = NULL
-WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
@@ -51,7 +51,7 @@ func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuck
 
 const countCrashes = `-- name: CountCrashes :execrows
 UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
-WHERE status = 'running' AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */)
 `
@@ -66,11 +66,11 @@ func (q *Queries) CountCrashes(ctx context.Context) (int64, error) {
 }
 
 const countHousework = `-- name: CountHousework :one
-SELECT CAST(COUNT(CASE WHEN j.worker_id = CAST(?1 AS BIGINT) THEN 1 END) AS BIGINT) AS held,
-       CAST(COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST(?2 AS BIGINT) THEN 1 END) AS BIGINT) AS stuck,
-       CAST((SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = CAST(?1 AS BIGINT) AND s.ended_at IS NULL) AS BIGINT) AS self,
-       CAST((SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS BIGINT) AS live
-FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running'
+SELECT COUNT(CASE WHEN j.worker_id = CAST(?1 AS BIGINT) THEN 1 END) AS held,
+       COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST(?2 AS BIGINT) THEN 1 END) AS stuck,
+       (SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = ?1 AND s.ended_at IS NULL) AS self,
+       (SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS live
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running' AND j.finished_at IS NULL
 `
 
 type CountHouseworkParams struct {
@@ -100,12 +100,12 @@ func (q *Queries) CountHousework(ctx context.Context, arg CountHouseworkParams) 
 }
 
 const failStuckJobs = `-- name: FailStuckJobs :many
-UPDATE sqluice_jobs SET status = 'failed', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'failed', finished_at = ?1,
                 lease_until = NULL, last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
-WHERE status = 'running'
-  AND (attempt - uncounted >= max_attempts OR crashes >= CAST(?2 AS BIGINT) OR CAST(?3 AS BIGINT) = 1)
+WHERE status = 'running' AND finished_at IS NULL
+  AND (attempt - uncounted >= max_attempts OR crashes >= ?2 OR CAST(?3 AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
@@ -152,8 +152,8 @@ func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([
 
 const recordHeldJobs = `-- name: RecordHeldJobs :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
-SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(?1 AS BIGINT), 'released', '' FROM sqluice_jobs AS j
-WHERE j.status = 'running' AND j.worker_id = CAST(?2 AS BIGINT) AND j.cancel_requested_at IS NULL
+SELECT j.id, j.attempt, j.worker_id, j.started_at, ?1, 'released', '' FROM sqluice_jobs AS j
+WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST(?2 AS BIGINT) AND j.cancel_requested_at IS NULL
 `
 
 type RecordHeldJobsParams struct {
@@ -169,15 +169,15 @@ func (q *Queries) RecordHeldJobs(ctx context.Context, arg RecordHeldJobsParams) 
 
 const recordStuckJobs = `-- name: RecordStuckJobs :execrows
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
-SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(?1 AS BIGINT),
+SELECT j.id, j.attempt, j.worker_id, j.started_at, ?1,
        CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason <> 'crash' THEN 'lost' ELSE 'crash' END,
        CASE WHEN w.end_reason = 'stopped' THEN 'the worker stopped without recording the end: worker '
             WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost'
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
-WHERE j.status = 'running'
+WHERE j.status = 'running' AND j.finished_at IS NULL
   AND (COALESCE(j.lease_until, 0) < CAST(?2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
-  AND (CAST(?3 AS TEXT) = '' OR j.id IN (SELECT e.value FROM json_each(NULLIF(CAST(?3 AS TEXT), '')) AS e))
+  AND (CAST(?3 AS TEXT) = '' OR j.id IN (SELECT e.value FROM json_each(NULLIF(?3, '')) AS e))
 `
 
 type RecordStuckJobsParams struct {
@@ -199,9 +199,9 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 }
 
 const releaseHeldJobs = `-- name: ReleaseHeldJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending',
                 uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE status = 'running' AND worker_id = CAST(?2 AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST(?2 AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'
     LIMIT 1 OFFSET 0)
@@ -223,11 +223,11 @@ func (q *Queries) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams
 }
 
 const resetStuckJobs = `-- name: ResetStuckJobs :many
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), worker_id = NULL, lease_until = NULL, start_by = NULL,
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending', worker_id = NULL, lease_until = NULL, start_by = NULL,
                 last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
-WHERE status = 'running' AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)

@@ -11,7 +11,7 @@ import (
 
 const addScheduleTick = `-- name: AddScheduleTick :execrows
 INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, at)
-VALUES (CAST(?1 AS TEXT), CAST(?2 AS BIGINT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), CAST(?5 AS BIGINT))
+VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT DO NOTHING
 `
 
@@ -39,13 +39,13 @@ func (q *Queries) AddScheduleTick(ctx context.Context, arg AddScheduleTickParams
 }
 
 const advanceSchedule = `-- name: AdvanceSchedule :execrows
-UPDATE sqluice_schedules SET next_at = CAST(?1 AS BIGINT), fault = NULL, version = version + 1, updated_at = CAST(?2 AS BIGINT)
-WHERE name = CAST(?3 AS TEXT) AND version = CAST(?4 AS BIGINT) AND next_at = CAST(?5 AS BIGINT) AND paused_at IS NULL
+UPDATE sqluice_schedules SET updated_at = ?1, next_at = ?2, fault = NULL, version = version + 1
+WHERE name = ?3 AND version = ?4 AND next_at = ?5 AND paused_at IS NULL
 `
 
 type AdvanceScheduleParams struct {
-	NextAt  int64  `json:"next_at"`
 	Now     int64  `json:"now"`
+	NextAt  int64  `json:"next_at"`
 	Name    string `json:"name"`
 	Version int64  `json:"version"`
 	WasAt   int64  `json:"was_at"`
@@ -55,8 +55,8 @@ type AdvanceScheduleParams struct {
 // the version.)
 func (q *Queries) AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, advanceSchedule,
-		arg.NextAt,
 		arg.Now,
+		arg.NextAt,
 		arg.Name,
 		arg.Version,
 		arg.WasAt,
@@ -70,7 +70,7 @@ func (q *Queries) AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams
 const deleteOldScheduleTicks = `-- name: DeleteOldScheduleTicks :execrows
 DELETE FROM sqluice_schedule_ticks
 WHERE schedule = CAST(?1 AS TEXT) AND tick <= COALESCE((
-    SELECT t.tick FROM sqluice_schedule_ticks AS t WHERE t.schedule = CAST(?1 AS TEXT)
+    SELECT t.tick FROM sqluice_schedule_ticks AS t WHERE t.schedule = ?1
     ORDER BY t.tick DESC LIMIT 1 OFFSET CAST(?2 AS BIGINT)
 ), -1)
 `
@@ -90,7 +90,7 @@ func (q *Queries) DeleteOldScheduleTicks(ctx context.Context, arg DeleteOldSched
 }
 
 const deleteSchedule = `-- name: DeleteSchedule :execrows
-DELETE FROM sqluice_schedules WHERE name = CAST(?1 AS TEXT)
+DELETE FROM sqluice_schedules WHERE name = ?1
 `
 
 // DeleteSchedule removes a schedule; its jobs stay.
@@ -103,9 +103,9 @@ func (q *Queries) DeleteSchedule(ctx context.Context, name string) (int64, error
 }
 
 const endScheduleTick = `-- name: EndScheduleTick :exec
-UPDATE sqluice_schedule_ticks SET outcome = CAST(?1 AS TEXT), job_id = CAST(?2 AS BIGINT),
-       replaced_id = CAST(?3 AS BIGINT), at = CAST(?4 AS BIGINT)
-WHERE schedule = CAST(?5 AS TEXT) AND tick = CAST(?6 AS BIGINT)
+UPDATE sqluice_schedule_ticks SET outcome = ?1, job_id = ?2,
+       replaced_id = ?3, at = ?4
+WHERE schedule = ?5 AND tick = ?6
 `
 
 type EndScheduleTickParams struct {
@@ -131,7 +131,7 @@ func (q *Queries) EndScheduleTick(ctx context.Context, arg EndScheduleTickParams
 }
 
 const getSchedule = `-- name: GetSchedule :one
-SELECT s.name, s.kind, s.queue, s.payload, s.options, s.spec, s.zone, s.catch_up, s.overlap, s.origin, s.start_at, s.next_at, s.owed_at, s.last_at, s.last_job_id, s.paused_at, s.fault, s.version, s.created_at, s.updated_at FROM sqluice_schedules AS s WHERE s.name = CAST(?1 AS TEXT)
+SELECT s.name, s.kind, s.queue, s.payload, s.options, s.spec, s.zone, s.catch_up, s.overlap, s.origin, s.start_at, s.next_at, s.owed_at, s.last_at, s.last_job_id, s.paused_at, s.fault, s.version, s.created_at, s.updated_at FROM sqluice_schedules AS s WHERE s.name = ?1
 `
 
 // GetSchedule returns a schedule.
@@ -172,7 +172,7 @@ SELECT CAST(COALESCE((
            SELECT MIN(c.next_at) FROM sqluice_schedules AS c
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM json_each(CAST(?1 AS TEXT)) AS d)
        ), -1) AS BIGINT) AS next_declared,
-       CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
+       (SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS owed,
        CAST(COALESCE((
            SELECT MIN(CASE WHEN e.paused_until = 0 THEN 1 ELSE e.paused_until END) FROM (
                SELECT q.paused_until FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL
@@ -222,19 +222,19 @@ const listDueSchedules = `-- name: ListDueSchedules :many
 SELECT u.name FROM (
     SELECT a.name, a.next_at FROM (
         SELECT s.name, s.next_at FROM sqluice_schedules AS s
-        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= CAST(?1 AS BIGINT)
+        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= ?1
           AND s.name NOT IN (SELECT w.value FROM json_each(CAST(?2 AS TEXT)) AS w)
         ORDER BY s.next_at LIMIT CAST(?3 AS BIGINT)
     ) AS a
     UNION
     SELECT c.name, c.next_at FROM sqluice_schedules AS c
-    WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.next_at <= CAST(?1 AS BIGINT)
-      AND c.name IN (SELECT d.value FROM json_each(CAST(?4 AS TEXT)) AS d) AND c.name NOT IN (SELECT x.value FROM json_each(CAST(?2 AS TEXT)) AS x)
+    WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.next_at <= ?1
+      AND c.name IN (SELECT d.value FROM json_each(CAST(?4 AS TEXT)) AS d) AND c.name NOT IN (SELECT x.value FROM json_each(?2) AS x)
     UNION
     SELECT o.name, o.owed_at FROM sqluice_schedules AS o LEFT JOIN sqluice_jobs AS j ON j.id = o.last_job_id
     WHERE o.owed_at IS NOT NULL AND o.paused_at IS NULL
       AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
-      AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)) AND o.name NOT IN (SELECT y.value FROM json_each(CAST(?2 AS TEXT)) AS y)
+      AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM json_each(?4) AS e)) AND o.name NOT IN (SELECT y.value FROM json_each(?2) AS y)
 ) AS u
 GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT CAST(?3 AS BIGINT)
 `
@@ -278,7 +278,7 @@ func (q *Queries) ListDueSchedules(ctx context.Context, arg ListDueSchedulesPara
 
 const listReplacingTicks = `-- name: ListReplacingTicks :many
 SELECT t.schedule, t.tick, t.outcome, t.since, t.job_id, t.replaced_id, t.at FROM sqluice_schedule_ticks AS t
-WHERE t.schedule = CAST(?1 AS TEXT) AND t.replaced_id = CAST(?2 AS BIGINT) ORDER BY t.tick
+WHERE t.schedule = ?1 AND t.replaced_id = CAST(?2 AS BIGINT) ORDER BY t.tick
 `
 
 type ListReplacingTicksParams struct {
@@ -319,7 +319,7 @@ func (q *Queries) ListReplacingTicks(ctx context.Context, arg ListReplacingTicks
 }
 
 const listScheduleTicks = `-- name: ListScheduleTicks :many
-SELECT t.schedule, t.tick, t.outcome, t.since, t.job_id, t.replaced_id, t.at FROM sqluice_schedule_ticks AS t WHERE t.schedule = CAST(?1 AS TEXT) ORDER BY t.tick DESC LIMIT CAST(?2 AS BIGINT)
+SELECT t.schedule, t.tick, t.outcome, t.since, t.job_id, t.replaced_id, t.at FROM sqluice_schedule_ticks AS t WHERE t.schedule = ?1 ORDER BY t.tick DESC LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListScheduleTicksParams struct {
@@ -360,7 +360,7 @@ func (q *Queries) ListScheduleTicks(ctx context.Context, arg ListScheduleTicksPa
 }
 
 const listScheduleTimes = `-- name: ListScheduleTimes :many
-SELECT s.name, s.origin, s.next_at, CAST(COALESCE(s.paused_at, 0) AS BIGINT) AS paused_at, CAST(COALESCE(s.fault, '') AS TEXT) AS fault
+SELECT s.name, s.origin, s.next_at, COALESCE(s.paused_at, 0) AS paused_at, COALESCE(s.fault, '') AS fault
 FROM sqluice_schedules AS s
 `
 
@@ -403,7 +403,7 @@ func (q *Queries) ListScheduleTimes(ctx context.Context) ([]ListScheduleTimesRow
 }
 
 const listSchedules = `-- name: ListSchedules :many
-SELECT s.name, s.kind, s.queue, s.payload, s.options, s.spec, s.zone, s.catch_up, s.overlap, s.origin, s.start_at, s.next_at, s.owed_at, s.last_at, s.last_job_id, s.paused_at, s.fault, s.version, s.created_at, s.updated_at FROM sqluice_schedules AS s WHERE s.name > CAST(?1 AS TEXT) ORDER BY s.name LIMIT CAST(?2 AS BIGINT)
+SELECT s.name, s.kind, s.queue, s.payload, s.options, s.spec, s.zone, s.catch_up, s.overlap, s.origin, s.start_at, s.next_at, s.owed_at, s.last_at, s.last_job_id, s.paused_at, s.fault, s.version, s.created_at, s.updated_at FROM sqluice_schedules AS s WHERE s.name > ?1 ORDER BY s.name LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListSchedulesParams struct {
@@ -457,9 +457,9 @@ func (q *Queries) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([
 }
 
 const noteScheduleJob = `-- name: NoteScheduleJob :exec
-UPDATE sqluice_schedules SET last_at = CAST(?1 AS BIGINT), last_job_id = CAST(?2 AS BIGINT),
-       owed_at = CAST(?3 AS BIGINT)
-WHERE name = CAST(?4 AS TEXT)
+UPDATE sqluice_schedules SET last_at = ?1, last_job_id = ?2,
+       owed_at = ?3
+WHERE name = ?4
 `
 
 type NoteScheduleJobParams struct {
@@ -481,8 +481,8 @@ func (q *Queries) NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams
 }
 
 const pauseSchedule = `-- name: PauseSchedule :execrows
-UPDATE sqluice_schedules SET paused_at = CAST(?1 AS BIGINT), owed_at = NULL, version = version + 1, updated_at = CAST(?1 AS BIGINT)
-WHERE name = CAST(?2 AS TEXT) AND paused_at IS NULL
+UPDATE sqluice_schedules SET updated_at = ?1, paused_at = ?1, owed_at = NULL, version = version + 1
+WHERE name = ?2 AND paused_at IS NULL
 `
 
 type PauseScheduleParams struct {
@@ -502,9 +502,9 @@ func (q *Queries) PauseSchedule(ctx context.Context, arg PauseScheduleParams) (i
 const putSchedule = `-- name: PutSchedule :exec
 INSERT INTO sqluice_schedules (name, kind, queue, payload, options, spec, zone, catch_up, overlap, origin, start_at, next_at,
                                created_at, updated_at)
-VALUES (CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT), CAST(?5 AS TEXT),
-        CAST(?6 AS TEXT), CAST(?7 AS TEXT), CAST(?8 AS TEXT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
-        CAST(?11 AS BIGINT), CAST(?12 AS BIGINT), CAST(?11 AS BIGINT), CAST(?11 AS BIGINT))
+VALUES (?1, ?2, ?3, ?4, ?5,
+        ?6, ?7, ?8, ?9, ?10,
+        ?11, ?12, ?11, ?11)
 ON CONFLICT (name) DO UPDATE SET
     kind = excluded.kind, queue = excluded.queue, payload = excluded.payload, options = excluded.options, spec = excluded.spec,
     zone = excluded.zone, catch_up = excluded.catch_up, overlap = excluded.overlap, origin = excluded.origin,
@@ -554,13 +554,13 @@ func (q *Queries) PutSchedule(ctx context.Context, arg PutScheduleParams) error 
 }
 
 const resumeSchedule = `-- name: ResumeSchedule :execrows
-UPDATE sqluice_schedules SET paused_at = NULL, next_at = CAST(?1 AS BIGINT), version = version + 1, updated_at = CAST(?2 AS BIGINT)
-WHERE name = CAST(?3 AS TEXT) AND version = CAST(?4 AS BIGINT) AND paused_at IS NOT NULL
+UPDATE sqluice_schedules SET updated_at = ?1, paused_at = NULL, next_at = ?2, version = version + 1
+WHERE name = ?3 AND version = ?4 AND paused_at IS NOT NULL
 `
 
 type ResumeScheduleParams struct {
-	NextAt  int64  `json:"next_at"`
 	Now     int64  `json:"now"`
+	NextAt  int64  `json:"next_at"`
 	Name    string `json:"name"`
 	Version int64  `json:"version"`
 }
@@ -568,8 +568,8 @@ type ResumeScheduleParams struct {
 // ResumeSchedule lets a schedule go on, from the next tick on. Zero rows mean that it is not as it was read, or not there.
 func (q *Queries) ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, resumeSchedule,
-		arg.NextAt,
 		arg.Now,
+		arg.NextAt,
 		arg.Name,
 		arg.Version,
 	)
@@ -580,25 +580,25 @@ func (q *Queries) ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) 
 }
 
 const setScheduleFault = `-- name: SetScheduleFault :exec
-UPDATE sqluice_schedules SET fault = CAST(?1 AS TEXT), updated_at = CAST(?2 AS BIGINT)
-WHERE name = CAST(?3 AS TEXT) AND COALESCE(fault, '') <> CAST(?1 AS TEXT)
+UPDATE sqluice_schedules SET updated_at = ?1, fault = CAST(?2 AS TEXT)
+WHERE name = ?3 AND COALESCE(fault, '') <> ?2
 `
 
 type SetScheduleFaultParams struct {
-	Fault string `json:"fault"`
 	Now   int64  `json:"now"`
+	Fault string `json:"fault"`
 	Name  string `json:"name"`
 }
 
 // SetScheduleFault notes why a worker could not enqueue a schedule's job.
 func (q *Queries) SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error {
-	_, err := q.db.ExecContext(ctx, setScheduleFault, arg.Fault, arg.Now, arg.Name)
+	_, err := q.db.ExecContext(ctx, setScheduleFault, arg.Now, arg.Fault, arg.Name)
 	return err
 }
 
 const skipOwedTicks = `-- name: SkipOwedTicks :exec
-UPDATE sqluice_schedule_ticks SET outcome = 'skipped', at = CAST(?1 AS BIGINT)
-WHERE schedule = CAST(?2 AS TEXT) AND outcome = 'owed'
+UPDATE sqluice_schedule_ticks SET outcome = 'skipped', at = ?1
+WHERE schedule = ?2 AND outcome = 'owed'
 `
 
 type SkipOwedTicksParams struct {

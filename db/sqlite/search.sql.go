@@ -10,24 +10,24 @@ import (
 )
 
 const findJobs = `-- name: FindJobs :many
-SELECT j.id, CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
-    + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
+SELECT j.id, octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
+    + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS bytes
 FROM sqluice_jobs AS j
 WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e)
-  AND (CAST(?2 AS TEXT) IS NULL OR j.status = CAST(?2 AS TEXT))
-  AND (CAST(?3 AS TEXT) IS NULL OR j.kind = CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR j.queue = CAST(?4 AS TEXT))
-  AND (CAST(?5 AS TEXT) IS NULL OR j.user_id = CAST(?5 AS TEXT))
+  AND (j.status = CAST(?2 AS TEXT) OR ?2 IS NULL)
+  AND (j.kind = ?3 OR ?3 IS NULL)
+  AND (j.queue = ?4 OR ?4 IS NULL)
+  AND (j.user_id = ?5 OR ?5 IS NULL)
   AND (CAST(?6 AS TEXT) IS NULL OR CASE WHEN json_valid(j.tags) THEN json_type(j.tags) END = 'array' AND EXISTS (
-    SELECT 1 FROM json_each(CASE WHEN json_valid(j.tags) THEN j.tags END) AS t WHERE t.type = 'text' AND t.value = CAST(?6 AS TEXT)))
+    SELECT 1 FROM json_each(CASE WHEN json_valid(j.tags) THEN j.tags END) AS t WHERE t.type = 'text' AND t.value = ?6))
   AND (CAST(?7 AS TEXT) IS NULL
-       OR CAST(j.id AS TEXT) = CAST(?7 AS TEXT)
-       OR instr(lower(j.kind), lower(CAST(?7 AS TEXT))) > 0
-       OR instr(lower(j.request_id), lower(CAST(?7 AS TEXT))) > 0
-       OR instr(lower(j.unique_key), lower(CAST(?7 AS TEXT))) > 0
-       OR instr(lower(j.user_id), lower(CAST(?7 AS TEXT))) > 0
-       OR instr(lower(j.last_error), lower(CAST(?7 AS TEXT))) > 0 AND substr(j.last_error, 1, 18) <> 'sqluice:encrypted:'
-       OR instr(lower(j.payload), lower(CAST(?7 AS TEXT))) > 0 AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
+       OR CAST(j.id AS TEXT) = ?7
+       OR instr(lower(j.kind), lower(?7)) > 0
+       OR instr(lower(j.request_id), lower(?7)) > 0
+       OR instr(lower(j.unique_key), lower(?7)) > 0
+       OR instr(lower(j.user_id), lower(?7)) > 0
+       OR instr(lower(j.last_error), lower(?7)) > 0 AND substr(j.last_error, 1, 18) <> 'sqluice:encrypted:'
+       OR instr(lower(j.payload), lower(?7)) > 0 AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
           AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
 ORDER BY j.id DESC LIMIT CAST(?8 AS BIGINT)
 `
@@ -115,7 +115,7 @@ func (q *Queries) ListEndedAmong(ctx context.Context, ids string) ([]int64, erro
 const listEndedJobIDs = `-- name: ListEndedJobIDs :many
 SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = CAST(?1 AS TEXT)
-  AND j.id < CAST(?2 AS BIGINT)
+  AND j.id < ?2
 ORDER BY j.id DESC LIMIT CAST(?3 AS BIGINT)
 `
 
@@ -150,7 +150,7 @@ func (q *Queries) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams
 }
 
 const listJobIDs = `-- name: ListJobIDs :many
-SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST(?1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST(?2 AS BIGINT)
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < ?1 AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListJobIDsParams struct {
@@ -186,9 +186,9 @@ const listJobIDsByStatus = `-- name: ListJobIDsByStatus :many
 SELECT i.id FROM (
     SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND CAST(?1 AS TEXT) = 'pending'
     UNION ALL
-    SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND CAST(?1 AS TEXT) = 'scheduled'
+    SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND ?1 = 'scheduled'
     UNION ALL
-    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND CAST(?1 AS TEXT) = 'running'
+    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND ?1 = 'running'
 ) AS i LIMIT CAST(?2 AS BIGINT)
 `
 
@@ -223,7 +223,7 @@ func (q *Queries) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatus
 }
 
 const listJobs = `-- name: ListJobs :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
 `
 
 // ListJobs lists the jobs of a JSON list of ids, the highest id first.
@@ -238,25 +238,22 @@ func (q *Queries) ListJobs(ctx context.Context, ids string) ([]Job, error) {
 		var i Job
 		if err := rows.Scan(
 			&i.ID,
+			&i.Queue,
 			&i.Kind,
 			&i.Payload,
-			&i.Status,
-			&i.Attempt,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.StartedAt,
-			&i.FinishedAt,
-			&i.Priority,
-			&i.RunAfter,
-			&i.WorkerID,
-			&i.LeaseUntil,
-			&i.Crashes,
-			&i.Uncounted,
-			&i.CancelRequestedAt,
-			&i.Queue,
 			&i.MaxAttempts,
 			&i.Timeout,
-			&i.LastError,
+			&i.Status,
+			&i.Priority,
+			&i.RunAfter,
+			&i.StartBy,
+			&i.SuccessorAt,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.Crashes,
+			&i.WorkerID,
+			&i.LeaseUntil,
+			&i.CancelRequestedAt,
 			&i.UniqueKey,
 			&i.RequestID,
 			&i.UserID,
@@ -264,8 +261,11 @@ func (q *Queries) ListJobs(ctx context.Context, ids string) ([]Job, error) {
 			&i.Metadata,
 			&i.Progress,
 			&i.Result,
-			&i.SuccessorAt,
-			&i.StartBy,
+			&i.LastError,
+			&i.CreatedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.UpdatedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 
 const addSensitiveFields = `-- name: AddSensitiveFields :execrows
 INSERT INTO sqluice_sensitive_fields (kind, path, marked_at)
-SELECT e.value->>0, e.value->>1, CAST(?1 AS BIGINT)
+SELECT e.value->>0, e.value->>1, ?1
 FROM json_each(CAST(?2 AS TEXT)) AS e
 WHERE 1 = 1 /* else SQLite takes ON for the condition of a join */
 ON CONFLICT DO NOTHING
@@ -33,7 +33,7 @@ func (q *Queries) AddSensitiveFields(ctx context.Context, arg AddSensitiveFields
 
 const deleteSensitiveFields = `-- name: DeleteSensitiveFields :execrows
 DELETE FROM sqluice_sensitive_fields
-WHERE kind = CAST(?1 AS TEXT) AND path IN (SELECT e.value FROM json_each(CAST(?2 AS TEXT)) AS e)
+WHERE kind = ?1 AND path IN (SELECT e.value FROM json_each(CAST(?2 AS TEXT)) AS e)
 `
 
 type DeleteSensitiveFieldsParams struct {

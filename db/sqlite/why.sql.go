@@ -13,18 +13,18 @@ const countJobsAhead = `-- name: CountJobsAhead :one
 SELECT CAST(
     (SELECT COUNT(*) FROM (
         SELECT h.id FROM sqluice_jobs AS h
-        WHERE h.status = 'pending' AND h.queue = CAST(?1 AS TEXT) AND h.kind = CAST(?2 AS TEXT)
-          AND h.priority > CAST(?3 AS BIGINT) LIMIT CAST(?4 AS BIGINT)) AS higher)
+        WHERE h.status = 'pending' AND h.queue = ?1 AND h.kind = ?2
+          AND h.priority > ?3 LIMIT CAST(?4 AS BIGINT)) AS higher)
     + (SELECT COUNT(*) FROM (
         SELECT o.id FROM sqluice_jobs AS o
-        WHERE o.status = 'pending' AND o.queue = CAST(?1 AS TEXT) AND o.kind = CAST(?2 AS TEXT)
-          AND o.priority = CAST(?3 AS BIGINT) AND o.run_after < CAST(?5 AS BIGINT)
+        WHERE o.status = 'pending' AND o.queue = ?1 AND o.kind = ?2
+          AND o.priority = ?3 AND o.run_after < ?5
         LIMIT CAST(?4 AS BIGINT)) AS older)
     + (SELECT COUNT(*) FROM (
         SELECT t.id FROM sqluice_jobs AS t
-        WHERE t.status = 'pending' AND t.queue = CAST(?1 AS TEXT) AND t.kind = CAST(?2 AS TEXT)
-          AND t.priority = CAST(?3 AS BIGINT) AND t.run_after = CAST(?5 AS BIGINT)
-          AND t.id < CAST(?6 AS BIGINT) LIMIT CAST(?4 AS BIGINT)) AS tied)
+        WHERE t.status = 'pending' AND t.queue = ?1 AND t.kind = ?2
+          AND t.priority = ?3 AND t.run_after = ?5
+          AND t.id < ?6 LIMIT CAST(?4 AS BIGINT)) AS tied)
 AS BIGINT) AS jobs
 `
 
@@ -54,8 +54,8 @@ func (q *Queries) CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) 
 }
 
 const countRunningJobsInQueue = `-- name: CountRunningJobsInQueue :many
-SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs FROM sqluice_jobs AS j
-WHERE j.status = 'running' AND j.queue = CAST(?1 AS TEXT) GROUP BY j.worker_id
+SELECT COALESCE(j.worker_id, 0) AS worker_id, COUNT(*) AS jobs FROM sqluice_jobs AS j
+WHERE j.status = 'running' AND j.finished_at IS NULL AND j.queue = ?1 GROUP BY j.worker_id
 `
 
 type CountRunningJobsInQueueRow struct {

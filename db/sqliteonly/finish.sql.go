@@ -10,9 +10,9 @@ import (
 )
 
 const completeJobRange = `-- name: CompleteJobRange :execrows
-UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT), lease_until = NULL
-WHERE id BETWEEN CAST(?2 AS BIGINT) AND CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'done', finished_at = ?1, lease_until = NULL
+WHERE id BETWEEN ?2 AND ?3 AND status = 'running'
+  AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
 `
 
 type CompleteJobRangeParams struct {

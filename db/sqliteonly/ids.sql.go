@@ -22,7 +22,7 @@ func (q *Queries) FreeIDs(ctx context.Context) error {
 const keepLastID = `-- name: KeepLastID :exec
 INSERT INTO sqluice_jobs (id, kind, status, created_at, updated_at, run_after)
 SELECT CAST(?1 AS BIGINT) + 1, 'deleted', 'deleted', 0, 0, 0
-WHERE CAST(?1 AS BIGINT) >= (SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j)
+WHERE ?1 >= (SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j)
 `
 
 // KeepLastID has new jobs get ids above one, by a row of the status 'deleted' behind it, unless there is a later row.

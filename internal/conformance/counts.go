@@ -21,6 +21,7 @@ var countsTests = []test{
 	{"EndedByARescueMeanwhile", testCountsRescued},
 	{"AtRandom", testCountsAtRandom},
 	{"Recount", testRecount},
+	{"RecountBesideWrites", testRecountBesideWrites},
 	{"History", testHistory},
 	{"HistoryOfQueueAndKind", testHistoryFilter},
 	{"HistoriesOfQueues", testHistories},
@@ -225,21 +226,6 @@ func testCountsAtRandom(f *fixture) {
 		f.must(two.stop())
 		f.wantCounts()
 	}
-}
-
-func testRecount(f *fixture) {
-	id := f.enqueue("k")
-	f.write(func(ctx context.Context, q db.Querier) error { // like a program that does not keep the counts
-		_, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: f.store.Now().UnixMicro(), ID: id})
-		return err
-	})
-	wrong, err := inspect.New(f.client).Recount(f.ctx)
-	f.must(err)
-	want(f, "the number of wrong counts", wrong, 1)
-	f.wantCounts()
-	wrong, err = inspect.New(f.client).Recount(f.ctx)
-	f.must(err)
-	want(f, "the number of wrong counts", wrong, 0)
 }
 
 func testHistory(f *fixture) {

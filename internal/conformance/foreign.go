@@ -9,10 +9,10 @@ import (
 
 // Columns of the table jobs.
 const (
-	columnKind     = 1
-	columnFinished = 8
-	columnError    = 19
-	columnTags     = 23
+	columnKind     = 2
+	columnFinished = 27
+	columnError    = 24
+	columnTags     = 20
 )
 
 // failedRow is the row of a job that failed, with its columns in their order and the next id. All end at one time.
@@ -26,8 +26,8 @@ func (f *fixture) failedRow(kind, message string) []any {
 	}))
 	const at int64 = 1_700_000_000_000_000
 	return []any{
-		last.Job + 1, kind, "{}", "failed", 1, at, at, at, at, 0, at, nil, nil, 0, 0, nil, "default", 1, 0, message,
-		nil, nil, nil, nil, nil, nil, nil,
+		last.Job + 1, "default", kind, "{}", 1, 0, "failed", 0, at, nil, nil, 1, 0, 0, nil, nil, nil,
+		nil, nil, nil, nil, nil, nil, nil, message, at, at, at, at,
 	}
 }
 

@@ -3,9 +3,11 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -74,13 +76,17 @@ func testSearchText(f *fixture) {
 // A page reads only so many jobs, and says where it stopped. Jobs of a rare status are found in spite of all others.
 func testSearchBounds(f *fixture) {
 	needle := f.enqueue("needle")
+	users := f.enqueue("k", jobs.UserID("user"), jobs.Queue("small"))
+	later := f.enqueue("k", jobs.UserID("user"), jobs.Queue("small"), jobs.In(time.Hour))
+	failed := f.enqueue("fails", jobs.Queue("fails"))
+	f.drain(jobs.Config{Queues: map[string]int{"fails": 1}}, on("fails", func(context.Context, jobs.Job) error { return jobs.Discard(errors.New("for good")) }))
 	cancelled := f.enqueue("k")
 	_, err := f.client.Cancel(f.ctx, cancelled)
 	f.must(err)
 	const others = 12_000 // more than one page reads
 	_, err = f.client.EnqueueMany(f.ctx, "k", slices.Repeat([]json.RawMessage{[]byte("{}")}, others))
 	f.must(err)
-	for name, filter := range map[string]inspect.Filter{"kind": {Kind: "needle"}, "text": {Text: "needle"}, "status": {Kind: "needle", Status: jobs.StatusPending}} {
+	for name, filter := range map[string]inspect.Filter{"kind": {Kind: "needle"}, "text": {Text: "needle"}, "status": {Text: "needle", Status: jobs.StatusPending}} {
 		pages := 0
 		for filter.After = 0; ; pages++ {
 			page, err := inspect.New(f.client).ListPage(f.ctx, filter)
@@ -99,6 +105,34 @@ func testSearchBounds(f *fixture) {
 		filter.After = 0
 		if ids := f.list(filter); !slices.Equal(ids, []int64{needle}) {
 			f.Errorf("by %s: the list has %v", name, ids)
+		}
+	}
+	// An index leads to these past all others.
+	for _, found := range []struct {
+		filter inspect.Filter
+		ids    []int64
+	}{
+		{inspect.Filter{UserID: "user"}, []int64{later, users}},
+		{inspect.Filter{UserID: "user", After: later}, []int64{users}},
+		{inspect.Filter{UserID: "user", Status: jobs.StatusPending, Kind: "k"}, []int64{users}},
+		{inspect.Filter{UserID: "user", Status: jobs.StatusDone}, nil},
+		{inspect.Filter{UserID: "none"}, nil},
+		{inspect.Filter{Status: jobs.StatusPending, Queue: "small"}, []int64{users}},
+		{inspect.Filter{Status: jobs.StatusPending, Queue: "small", Kind: "needle"}, nil},
+		{inspect.Filter{Status: jobs.StatusScheduled, Queue: "small", Kind: "k"}, []int64{later}},
+		{inspect.Filter{Status: jobs.StatusScheduled, Queue: "small"}, []int64{later}},
+		{inspect.Filter{Status: jobs.StatusPending, Kind: "needle", Queue: jobs.DefaultQueue}, []int64{needle}},
+		{inspect.Filter{Status: jobs.StatusFailed, Kind: "fails"}, []int64{failed}},
+		{inspect.Filter{Status: jobs.StatusFailed, Kind: "k"}, nil},
+	} {
+		page, err := inspect.New(f.client).ListPage(f.ctx, found.filter)
+		f.must(err)
+		var ids []int64
+		for _, job := range page.Jobs {
+			ids = append(ids, job.ID)
+		}
+		if !slices.Equal(ids, found.ids) || page.Next != 0 {
+			f.Errorf("a page by %+v has %v and goes on after %d, not %v alone", found.filter, ids, page.Next, found.ids)
 		}
 	}
 	page, err := inspect.New(f.client).ListPage(f.ctx, inspect.Filter{Status: jobs.StatusCancelled})

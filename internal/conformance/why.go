@@ -225,7 +225,7 @@ func testWhyEnded(f *fixture) {
 	f.enqueue("k", jobs.Unique("key"))
 	f.wantWhy(third, inspect.ReasonEnded) // it is done and cannot be retried
 	row := f.failedRow("k", "bad")
-	row[8] = nil
+	row[27] = nil
 	f.importJob(row)
 	if d := f.wantWhy(row[0].(int64), inspect.ReasonEnded); strings.Contains(d.Findings[0].Text, "0001") {
 		f.Errorf("a job that another program ended without a time %s", d.Findings[0].Text)

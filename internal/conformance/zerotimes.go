@@ -21,7 +21,7 @@ func testTimesOfZero(f *fixture) {
 	for i := range 5 {
 		row := f.failedRow("k", "bad")
 		if i > 1 {
-			row[8] = 0 // finished_at
+			row[27] = 0 // finished_at
 		}
 		f.importJob(row)
 		failed = append(failed, row[0].(int64))

@@ -557,9 +557,19 @@ func (q counted) ListJobIDs(ctx context.Context, arg db.ListJobIDsParams) ([]int
 	return q.own.ListJobIDs(ctx, arg)
 }
 
+func (q counted) ListJobIDsByName(ctx context.Context, arg db.ListJobIDsByNameParams) ([]int64, error) {
+	q.note("ListJobIDsByName")
+	return q.own.ListJobIDsByName(ctx, arg)
+}
+
 func (q counted) ListJobIDsByStatus(ctx context.Context, arg db.ListJobIDsByStatusParams) ([]int64, error) {
 	q.note("ListJobIDsByStatus")
 	return q.own.ListJobIDsByStatus(ctx, arg)
+}
+
+func (q counted) ListJobIDsOfUser(ctx context.Context, arg db.ListJobIDsOfUserParams) ([]int64, error) {
+	q.note("ListJobIDsOfUser")
+	return q.own.ListJobIDsOfUser(ctx, arg)
 }
 
 func (q counted) ListJobs(ctx context.Context, arg string) ([]db.Job, error) {

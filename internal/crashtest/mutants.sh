@@ -33,25 +33,25 @@ change() {
     done
 }
 
-# column is a column as statements compare it: some have it in a COALESCE, which keeps PostgreSQL from an index.
-column() { echo "(COALESCE\\((j\\.)?$1, [^)]*\\)|(j\\.)?$1)"; }
+# column is a column as statements compare it, some of them by an alias.
+column() { echo "(j\\.)?$1"; }
 
 no_attempt_in_batches() {
-    change sql/queries/sqlite/finish.sql 's/ AND attempt = CAST\(@attempt AS BIGINT\)/ AND CAST(@attempt AS BIGINT) > 0/' \
+    change sql/queries/sqlite/finish.sql 's/ AND attempt = @attempt/ AND CAST(@attempt AS BIGINT) > 0/' \
         's/ AND j\.attempt = e\.value->>1//' 's/\(id, attempt\) IN \(SELECT e\.value->>0, e\.value->>1/id IN (SELECT e.value->>0/'
-    change sql/queries/sqliteonly/finish.sql 's/ AND attempt = CAST\(@attempt AS BIGINT\)/ AND CAST(@attempt AS BIGINT) > 0/'
+    change sql/queries/sqliteonly/finish.sql 's/ AND attempt = @attempt/ AND CAST(@attempt AS BIGINT) > 0/'
 }
 
 # Half of the fence: the worker is compared, the attempt is not.
 attempt() {
-    change sql/queries/finish.sql 's/^  AND attempt = CAST\(@attempt AS BIGINT\)/  AND CAST(@attempt AS BIGINT) > 0/'
+    change sql/queries/finish.sql 's/ AND attempt = @attempt/ AND CAST(@attempt AS BIGINT) > 0/'
     no_attempt_in_batches
     generate
 }
 
 # The fence: a finishing write compares the job's id and status, but neither attempt nor worker.
 fence() {
-    change sql/queries/finish.sql 's/^  AND attempt = CAST\(@attempt AS BIGINT\)/  AND CAST(@attempt AS BIGINT) > 0/' \
+    change sql/queries/finish.sql 's/ AND attempt = @attempt/ AND CAST(@attempt AS BIGINT) > 0/' \
         "s/ AND $(column worker_id) = CAST\(@worker_id AS BIGINT\)/ AND CAST(@worker_id AS BIGINT) > 0/"
     no_attempt_in_batches
     change sql/queries/sqlite/finish.sql "s/ AND $(column worker_id) = CAST\(@worker_id AS BIGINT\)/ AND CAST(@worker_id AS BIGINT) > 0/" \
@@ -84,8 +84,8 @@ boot_check() { change internal/queue/maintenance/rescuer.go 's/^\tcase taken:$/\
 # The claim's check of its worker: that it was not declared dead.
 dead_claims() {
     local file
-    for file in sql/queries/sqlite/jobs.sql sql/queries/sqliteonly/jobs.sql; do
-        change "$file" 's/(WHERE w\.id = CAST\(@worker_id AS BIGINT\)) AND w\.ended_at IS NULL\)/\1)/'
+    for file in sql/queries/sqlite/claim.sql sql/queries/sqliteonly/claim.sql; do
+        change "$file" 's/(WHERE w\.id = (CAST\(@worker_id AS BIGINT\)|@worker_id)) AND w\.ended_at IS NULL\)/\1)/'
     done
     generate
 }
@@ -93,15 +93,15 @@ dead_claims() {
 # The time of a job that is claimable already: the clock may have been set back since it fell due.
 early_claims() {
     local file
-    for file in sql/queries/sqlite/jobs.sql sql/queries/sqliteonly/jobs.sql; do
-        change "$file" 's/ AND [ij]\.run_after <= CAST\(@now AS BIGINT\)/ AND CAST(@now AS BIGINT) > 0/'
+    for file in sql/queries/sqlite/claim.sql sql/queries/sqliteonly/claim.sql; do
+        change "$file" 's/ AND [ij]\.run_after <= @now/ AND CAST(@now AS BIGINT) > 0/'
     done
     generate
 }
 
 # The unique index: it stays, so that statements fit, and no longer enforces the key.
 unique_index() {
-    change sql/migrations/sqlite/00014_unique.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
+    change sql/migrations/sqlite/00015_unique.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
 # A debounced job is due the quiet time after the newest enqueue, also when an older one comes later.
@@ -125,14 +125,14 @@ forget_status() {
 
 # Another key: the results of jobs are encrypted with it too.
 rekey_results() {
-    change sql/queries/cipher.sql "s/^    result = CAST\(sqlc\.narg\('new_result'\) AS TEXT\)/    result = CASE WHEN CAST(sqlc.narg('new_result') AS TEXT) IS NULL THEN NULL ELSE result END/"
+    change sql/queries/cipher.sql "s/^    result = sqlc\.narg\('new_result'\)/    result = CASE WHEN CAST(sqlc.narg('new_result') AS TEXT) IS NULL THEN NULL ELSE result END/"
     generate
 }
 
 # PostgreSQL's own statements. The mutants above cover those that both engines share.
 
 no_attempt_on_postgres() {
-    change sql/queries/postgres/finish.sql 's/ AND attempt = CAST\(@attempt AS BIGINT\)/ AND CAST(@attempt AS BIGINT) > 0/' \
+    change sql/queries/postgres/finish.sql 's/ AND attempt = @attempt/ AND CAST(@attempt AS BIGINT) > 0/' \
         's/ AND j\.attempt = CAST\(e\.value->>1 AS BIGINT\)//'
 }
 
@@ -157,23 +157,23 @@ postgres_status() {
 
 # A claim locks the rows that it chooses, and skips those that others have locked.
 postgres_claim_unlocked() {
-    change sql/queries/postgres/jobs.sql '/^ {6,}FOR UPDATE SKIP LOCKED$/d'
+    change sql/queries/postgres/claim.sql '/^ {6,}FOR UPDATE SKIP LOCKED$/d'
     generate
 }
 postgres_claim_waits() {
-    change sql/queries/postgres/jobs.sql 's/^( {6,}FOR UPDATE) SKIP LOCKED$/\1/'
+    change sql/queries/postgres/claim.sql 's/^( {6,}FOR UPDATE) SKIP LOCKED$/\1/'
     generate
 }
 
 # The claim's check of its worker: that it was not declared dead.
 postgres_dead_claims() {
-    change sql/queries/postgres/jobs.sql 's/(w\.id = CAST\(@worker_id AS BIGINT\)) AND w\.ended_at IS NULL/\1/'
+    change sql/queries/postgres/claim.sql 's/(w\.id = (CAST\(@worker_id AS BIGINT\)|@worker_id)) AND w\.ended_at IS NULL/\1/'
     generate
 }
 
 # The time of a job that is claimable already.
 postgres_early_claims() {
-    change sql/queries/postgres/jobs.sql 's/ AND [ij]\.run_after <= CAST\(@now AS BIGINT\)/ AND CAST(@now AS BIGINT) > 0/'
+    change sql/queries/postgres/claim.sql 's/ AND [ij]\.run_after <= @now/ AND CAST(@now AS BIGINT) > 0/'
     generate
 }
 
@@ -214,7 +214,7 @@ postgres_locks() {
 postgres_settling() { change sql/control/postgres/free_locks.sql 's/w\.started_at > server\.since/w.started_at > 0/'; }
 
 postgres_unique_index() {
-    change sql/migrations/postgres/00014_unique.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
+    change sql/migrations/postgres/00015_unique.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
 # A step of the machine's clock is noticed.

@@ -29,11 +29,7 @@ type query struct {
 	text                string // without comments
 }
 
-var (
-	name      = regexp.MustCompile(`(?m)^-- name: *`)
-	parameter = regexp.MustCompile(`@\w+|sqlc\.n?arg\('?\w+'?\)`)
-	cast      = regexp.MustCompile(`CAST\((@\w+|sqlc\.n?arg\('?\w+'?\)) AS (BIGINT|TEXT)\)`)
-)
+var name = regexp.MustCompile(`(?m)^-- name: *`)
 
 // sqliteOnly reports whether a query is not a part of the contract of both engines.
 func (q query) sqliteOnly() bool { return strings.HasPrefix(q.file, "sql/queries/sqliteonly/") }
@@ -81,6 +77,29 @@ func outermost(text string) string {
 	return text
 }
 
+var (
+	jobsAlias = regexp.MustCompile(`\bsqluice_jobs AS (\w+)`)
+	changes   = regexp.MustCompile(`^\s*(UPDATE|DELETE FROM) sqluice_jobs\b`)
+)
+
+// comparedStatus returns the text where a query compares the status of jobs with a parameter outside a CAST, if it does.
+func comparedStatus(q query) string {
+	columns := []string{}
+	if changes.MatchString(q.text) {
+		columns = append(columns, "status")
+	}
+	for _, alias := range jobsAlias.FindAllStringSubmatch(q.text, -1) {
+		columns = append(columns, alias[1]+`\.status`)
+	}
+	for _, column := range columns {
+		compared := regexp.MustCompile(`(?:\bWHERE |\bAND |\bOR |\bON |\()` + column + ` = (?:@|sqlc\.)\S*`)
+		if found := compared.FindString(q.text); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
 // Outside these rules sqlc is silently wrong for SQLite: decision 1 has the rules.
 func TestQueriesKeepToWhatSqlcGetsRight(t *testing.T) {
 	rules := []struct {
@@ -113,8 +132,8 @@ func TestQueriesKeepToWhatSqlcGetsRight(t *testing.T) {
 		if !strings.HasPrefix(q.file, "sql/queries/postgres/") && notForSQLite.MatchString(outermost(q.text)) {
 			t.Errorf("%s: %s is an UPDATE ... FROM or writes after a WITH, which sqlc does not take for SQLite", q.file, q.name)
 		}
-		if all, casts := len(parameter.FindAllString(q.text, -1)), len(cast.FindAllString(q.text, -1)); all != casts {
-			t.Errorf("%s: %s has %d parameters, of which %d stand in a CAST AS BIGINT or TEXT", q.file, q.name, all, casts)
+		if found := comparedStatus(q); found != "" && !strings.HasPrefix(q.file, "sql/queries/postgres/") {
+			t.Errorf("%s: %s has %q, which SQLite plans anew for each value, because of indexes WHERE status = ...: put the parameter in a CAST", q.file, q.name, found)
 		}
 		if strings.Count(q.text, ";") != 1 || !strings.HasSuffix(strings.TrimSpace(q.text), ";") {
 			t.Errorf("%s: %s is not one statement", q.file, q.name)

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,10 +15,11 @@ import (
 
 // Statement is one query as sqlc generated it.
 type Statement struct {
-	Name    string // of the query, such as ClaimJobs
-	Command string // :one, :many, :exec or :execrows
-	SQL     string // with numbered placeholders
-	Args    int    // the number of values that its method passes
+	Name    string   // of the query, such as ClaimJobs
+	Command string   // :one, :many, :exec or :execrows
+	SQL     string   // with numbered placeholders
+	Args    int      // the number of values that its method passes
+	Types   []string // of these values in Go, such as string or *int64
 }
 
 // Placeholders are the numbers of a statement's placeholders, ?1 or $1, each once and in order.
@@ -45,13 +47,13 @@ func Statements(folder string) ([]Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, calls := map[string]string{}, map[string]int{}
+	texts, calls, fields := map[string]string{}, map[string][]string{}, map[string]string{}
 	for _, file := range files {
 		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
-		if err := collect(tree, texts, calls); err != nil {
+		if err := collect(tree, texts, calls, fields); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
@@ -65,7 +67,15 @@ func Statements(folder string) ([]Statement, error) {
 		if !called {
 			return nil, fmt.Errorf("%s: no method runs %s", folder, constant)
 		}
-		statements = append(statements, Statement{Name: head[1], Command: head[2], SQL: text[len(head[0]):], Args: args})
+		s := Statement{Name: head[1], Command: head[2], SQL: text[len(head[0]):], Args: len(args)}
+		for _, arg := range args {
+			name, field, _ := strings.Cut(arg, ".")
+			if field != "" {
+				name = fields[arg]
+			}
+			s.Types = append(s.Types, name)
+		}
+		statements = append(statements, s)
 	}
 	if len(statements) == 0 {
 		return nil, fmt.Errorf("%s: no statements", folder)
@@ -74,11 +84,26 @@ func Statements(folder string) ([]Statement, error) {
 	return statements, nil
 }
 
-// collect records the constants of a file, and the number of values with which each runs.
-func collect(tree *ast.File, texts map[string]string, calls map[string]int) error {
+// collect records the constants of a file, the values with which each runs, and the types of all fields. A value is a field, such as
+// ClaimJobsParams.Queue, or the type of a method's one parameter.
+func collect(tree *ast.File, texts map[string]string, calls map[string][]string, fields map[string]string) error {
 	var fault error
+	var parameter string // the type of the current method's one
 	ast.Inspect(tree, func(node ast.Node) bool {
 		switch node := node.(type) {
+		case *ast.FuncDecl:
+			parameter = ""
+			if list := node.Type.Params.List; len(list) > 1 {
+				parameter = types.ExprString(list[1].Type)
+			}
+		case *ast.TypeSpec:
+			if of, ok := node.Type.(*ast.StructType); ok {
+				for _, field := range of.Fields.List {
+					for _, name := range field.Names {
+						fields[node.Name.Name+"."+name.Name] = types.ExprString(field.Type)
+					}
+				}
+			}
 		case *ast.ValueSpec:
 			if len(node.Values) != 1 {
 				break
@@ -94,7 +119,14 @@ func collect(tree *ast.File, texts map[string]string, calls map[string]int) erro
 			// q.db.QueryContext(ctx, claimJobs, args...), or q.db.Query(ctx, claimJobs, args...)
 			if method, ok := node.Fun.(*ast.SelectorExpr); ok && runs(method.Sel.Name) && len(node.Args) > 1 {
 				if constant, ok := node.Args[1].(*ast.Ident); ok {
-					calls[constant.Name] = len(node.Args) - 2
+					calls[constant.Name] = []string{}
+					for _, arg := range node.Args[2:] {
+						value := parameter
+						if field, ok := arg.(*ast.SelectorExpr); ok {
+							value += "." + field.Sel.Name
+						}
+						calls[constant.Name] = append(calls[constant.Name], value)
+					}
 				}
 			}
 		}

@@ -107,7 +107,7 @@ func convert(out *bytes.Buffer, c conversion, from, into []field, name, fromType
 
 // lacks is the error of a statement without a parameter that another for the same jobs has.
 func lacks(params, other string, f field) error {
-	return fmt.Errorf("%s has no field %s %s, which %s has: the statement %s of a file jobs.sql below sql/queries lacks the parameter, "+
+	return fmt.Errorf("%s has no field %s %s, which %s has: the statement %s of a file enqueue.sql below sql/queries lacks the parameter, "+
 		"or internal/gentypes/converter.go must list the field", params, f.name, f.kind, other, strings.TrimSuffix(params, "Params"))
 }
 

@@ -4,6 +4,8 @@ package labels
 import (
 	"strings"
 	"sync"
+
+	"github.com/sqluice/sqluice/internal/printable"
 )
 
 const (
@@ -43,8 +45,8 @@ func (n *Names) learn(pair [2]string) [2]string {
 	if len(n.known) >= Most {
 		return [2]string{Other, Other}
 	}
-	// A row of another program may have a name that is no text, which no label can be.
-	label := [2]string{strings.ToValidUTF8(pair[0], "\uFFFD"), strings.ToValidUTF8(pair[1], "\uFFFD")}
+	// A row of another program may have a name that is no text, which no label can be, or one with control characters.
+	label := [2]string{printable.Line(pair[0]), printable.Line(pair[1])}
 	if n.known == nil {
 		n.known = map[[2]string][2]string{}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // VersionTable is goose's version table for the queue's schema.
-const VersionTable = "sqluice_goose_version"
+const VersionTable = "sqluice_migrations"
 
 // Goose returns goose with the queue's migrations for a dialect, for tests that stop at a version on the way.
 func Goose(tb testing.TB, dialect goose.Dialect, pool *sql.DB) *goose.Provider {

@@ -79,20 +79,29 @@ func countJobs(ctx context.Context, q db.Querier, now time.Time) (counts, due []
 }
 
 // Recount counts the jobs that ended by reading them all, and corrects what [Inspector.Counts] returns. It returns how many
-// counts were wrong. It is needed only after jobs were changed by SQL other than the library's. On SQLite it blocks all
-// writers while it reads.
+// counts were wrong. It is needed only after jobs were changed by SQL other than the library's. It blocks no enqueue and no
+// worker: it reads a snapshot, and writes the differences in a brief transaction. Until it has read all jobs, SQLite's WAL and
+// PostgreSQL's dead rows grow with what others write. In a caller's transaction on SQLite it blocks all writers until the
+// transaction ends, and returns [jobs.ErrBusy] while another recount is under way.
 func (in *Inspector) Recount(ctx context.Context) (int64, error) {
-	var wrong int64
-	err := in.scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
-		err := q.LockCounts(ctx)
-		if err != nil {
-			return err
-		}
-		wrong, err = q.RecountJobs(ctx, core.Micros(in.scope.Now()))
-		return err
-	})
+	wrong, err := in.recount(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("recount jobs: %w", err)
 	}
 	return wrong, nil
+}
+
+func (in *Inspector) recount(ctx context.Context) (wrong int64, err error) {
+	store := in.scope.Store
+	if in.scope.Tx == nil {
+		if err := in.scope.CheckOutside(ctx); err != nil {
+			return 0, err
+		}
+		return store.Recount(ctx)
+	}
+	err = in.scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) (err error) {
+		wrong, err = store.RecountIn(ctx, q)
+		return err
+	})
+	return wrong, err
 }

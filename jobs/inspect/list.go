@@ -74,7 +74,7 @@ func (in *Inspector) ListPage(ctx context.Context, f Filter) (Page, error) {
 	}
 	var p Page
 	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		s := search{params: params, before: cmp.Or(f.After, math.MaxInt64), status: f.Status}
+		s := search{filter: f, params: params, before: cmp.Or(f.After, math.MaxInt64)}
 		err := s.run(ctx, q)
 		s.next = max(0, s.next) // no cursor leads below the first id that the schema allows
 		if err != nil {

@@ -28,16 +28,16 @@ const (
 	searchQuick     = 10 * time.Millisecond
 	searchPauseMost = 250 * time.Millisecond
 
-	// fewJobs is up to how many jobs of a status are found by the index of statuses.
+	// fewJobs is the most jobs that a search takes from an index that is not in the order of ids.
 	fewJobs = 10_000
 )
 
 // search finds the jobs of a page, step by step.
 type search struct {
-	params  db.FindJobsParams // without ids
-	status  jobs.Status
+	filter  Filter
+	params  db.FindJobsParams // of the filter, without ids
 	before  int64
-	few     []int64 // when byIndex: all jobs of the status with ids below before, the highest first
+	few     []int64 // when byIndex: the jobs that an index has for the filter, with ids below before, the highest first
 	byIndex bool
 	begun   time.Time
 
@@ -156,13 +156,11 @@ func jsonIDs[T any](rows []T, idOf func(T) int64) string {
 	return core.JSONIDs(ids)
 }
 
-// start finds the jobs of a live status by its index when they are few. Others are found in the order of their ids.
+// start reads the ids of all jobs from an index that serves the filter and is not in the order of ids, when they are few. Other
+// jobs are found in the order of their ids.
 func (s *search) start(ctx context.Context, q db.Querier) error {
-	if s.status == "" || s.status.Final() {
-		return nil
-	}
-	ids, err := q.ListJobIDsByStatus(ctx, db.ListJobIDsByStatusParams{Status: string(s.status), N: fewJobs + 1})
-	if err != nil || len(ids) > fewJobs {
+	ids, complete, err := s.listFew(ctx, q)
+	if err != nil || !complete {
 		return err
 	}
 	s.byIndex = true
@@ -175,6 +173,20 @@ func (s *search) start(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
+// listFew reads up to fewJobs ids from an index that serves the filter. complete reports that there is one, and that it has no more.
+func (s *search) listFew(ctx context.Context, q db.Querier) (ids []int64, complete bool, err error) {
+	f := s.filter
+	switch {
+	case f.Queue != "" && (f.Status == jobs.StatusPending || f.Status == jobs.StatusScheduled), f.Kind != "" && f.Status == jobs.StatusFailed:
+		ids, err = q.ListJobIDsByName(ctx, db.ListJobIDsByNameParams{Queue: f.Queue, Kind: f.Kind, Status: string(f.Status), N: fewJobs + 1})
+	case f.Status != "" && !f.Status.Final():
+		ids, err = q.ListJobIDsByStatus(ctx, db.ListJobIDsByStatusParams{Status: string(f.Status), N: fewJobs + 1})
+	default:
+		return nil, false, nil
+	}
+	return ids, len(ids) <= fewJobs, err
+}
+
 // step returns the next ids to search, fewer than n at the end.
 func (s *search) step(ctx context.Context, q db.Querier, n int) ([]int64, error) {
 	switch {
@@ -182,8 +194,10 @@ func (s *search) step(ctx context.Context, q db.Querier, n int) ([]int64, error)
 		ids := s.few[:min(n, len(s.few))]
 		s.few = s.few[len(ids):]
 		return ids, nil
-	case s.status == jobs.StatusFailed, s.status == jobs.StatusCancelled:
-		return q.ListEndedJobIDs(ctx, db.ListEndedJobIDsParams{Status: string(s.status), BeforeID: s.before, N: int64(n)})
+	case s.filter.UserID != "":
+		return q.ListJobIDsOfUser(ctx, db.ListJobIDsOfUserParams{UserID: s.filter.UserID, BeforeID: s.before, N: int64(n)})
+	case s.filter.Status == jobs.StatusFailed, s.filter.Status == jobs.StatusCancelled:
+		return q.ListEndedJobIDs(ctx, db.ListEndedJobIDsParams{Status: string(s.filter.Status), BeforeID: s.before, N: int64(n)})
 	}
 	return q.ListJobIDs(ctx, db.ListJobIDsParams{BeforeID: s.before, N: int64(n)})
 }

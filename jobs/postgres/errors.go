@@ -34,6 +34,7 @@ func (e *poolError) Is(target error) bool { return target == jobs.ErrUnavailable
 // SQLSTATE codes and classes: https://www.postgresql.org/docs/current/errcodes-appendix.html.
 const (
 	codeUnique        = "23505"
+	codeSequenceLimit = "2200H"
 	codeExclusion     = "23P01"
 	codeTooMany       = "53300"
 	codeSerialization = "40001"
@@ -72,6 +73,10 @@ func translate(err error) error {
 
 var errEnded = errors.New("the server ended a statement, as the statement_timeout or the transaction_timeout of the role, the database or the URL does: set a longer one for this role")
 
+// errNoID says that the sequence of ids is at its end: it was moved past a row that was added by hand with the largest id.
+var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; delete it, and set the sequence back: " +
+	strings.TrimSpace(control("free_largest_id")))
+
 var errStatementPooling = errors.New("the queue needs transactions: set PgBouncer's pool_mode to transaction or session, or connect to the server itself")
 
 var errPrivilege = errors.New("the role lacks a privilege: docs/postgres.md lists what a worker's role needs")
@@ -91,24 +96,22 @@ func meaning(err error) error {
 		return sequenceError{table}
 	}
 	switch {
+	case e.Code == codeSequenceLimit && strings.Contains(e.Message, "sqluice_jobs_id_seq"):
+		return errNoID
 	case e.Code == codeProtocol && strings.Contains(e.Message, statementPooling):
 		return errStatementPooling
-	case e.Code == codeDiskFull:
-		return jobs.ErrFull
-	case e.Code == codeLock:
-		return jobs.ErrBusy
-	case e.Code == codeReadOnly:
-		return jobs.ErrReadOnly
-	case e.Code == codeCanceled, e.Code == codeTimeout:
-		return errEnded
-	case e.Code == codePrivilege:
-		return errPrivilege
 	case e.Code == codeUnique && e.ConstraintName == "sqluice_jobs_unique":
 		return jobs.ErrUniqueTaken
 	case strings.HasPrefix(e.Code, "58"): // system errors outside PostgreSQL, such as I/O
 		return jobs.ErrDisk
 	}
-	return nil
+	return meanings[e.Code]
+}
+
+// meanings has what a code means by itself.
+var meanings = map[string]error{
+	codeDiskFull: jobs.ErrFull, codeLock: jobs.ErrBusy, codeReadOnly: jobs.ErrReadOnly, codePrivilege: errPrivilege,
+	codeCanceled: errEnded, codeTimeout: errEnded,
 }
 
 // lost reports whether the server could not be reached, or went away: a statement may or may not have been run.

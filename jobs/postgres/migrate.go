@@ -23,7 +23,10 @@ import (
 )
 
 // versionTable is goose's bookkeeping for the queue, so that it lives beside an application's own migrations.
-const versionTable = "sqluice_goose_version"
+const versionTable = "sqluice_migrations"
+
+// earlierVersionTable is the name that goose's table had in earlier builds of sqluice.
+const earlierVersionTable = "sqluice_goose_version"
 
 const jobsTable = "sqluice_jobs"
 
@@ -56,15 +59,21 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 		}
 	}
 	l, err := s.locate(ctx)
-	if err != nil || !slices.Contains(l.versions, s.names.at().schema) {
+	if err != nil {
 		return 0, want, err
+	}
+	if !slices.Contains(l.versions, s.names.at().schema) {
+		return 0, want, s.checkEarlier(l)
 	}
 	if err := s.checkRowSecurity(ctx); err != nil {
 		s.usable.Store(false) // until it is mended
 		return 0, want, err
 	}
-	if have, err = s.versionNow(ctx, false); err != nil || have == 0 {
+	if have, err = s.versionNow(ctx, false); err != nil {
 		return have, want, err
+	}
+	if have == 0 {
+		return 0, want, s.checkEarlier(l)
 	}
 	if slices.Contains(l.jobs, s.names.at().schema) {
 		return have, want, nil
@@ -75,6 +84,15 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 			versionTable, have, jobsTable)
 	}
 	return have, want, err
+}
+
+// checkEarlier returns an error when the queue in the schema is one of an earlier build.
+func (s *schema) checkEarlier(l location) error {
+	if !slices.Contains(l.earlier, s.names.at().schema) {
+		return nil
+	}
+	return fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another database or schema, or drop its tables",
+		earlierVersionTable)
 }
 
 // versionNow reads the version from a table that is there, and the server's time with it. Not prepared, half of what it costs

@@ -29,7 +29,7 @@ func oddNames() []string {
 	return []string{
 		"queue", "MixedCase", "with space", `"quoted" 'twice'`, "dollar$1", "$1", "${1}", "jobs", "select", "a.b", "@name",
 		"schl\u00fcssel \u9375 \U0001f511", `back\slash`, "%", "tab\tand\nline", "-- comment", strings.Repeat("x", 63),
-		strings.Repeat("\u9375", 21), "sqluice_goose_version",
+		strings.Repeat("\u9375", 21), "sqluice_migrations",
 	}
 }
 

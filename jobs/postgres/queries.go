@@ -655,8 +655,16 @@ func (q queries) ListJobIDs(ctx context.Context, arg db.ListJobIDsParams) ([]int
 	return q.own.ListJobIDs(ctx, dbpostgres.ListJobIDsParams(arg))
 }
 
+func (q queries) ListJobIDsByName(ctx context.Context, arg db.ListJobIDsByNameParams) ([]int64, error) {
+	return q.own.ListJobIDsByName(ctx, dbpostgres.ListJobIDsByNameParams(arg))
+}
+
 func (q queries) ListJobIDsByStatus(ctx context.Context, arg db.ListJobIDsByStatusParams) ([]int64, error) {
 	return q.own.ListJobIDsByStatus(ctx, dbpostgres.ListJobIDsByStatusParams(arg))
+}
+
+func (q queries) ListJobIDsOfUser(ctx context.Context, arg db.ListJobIDsOfUserParams) ([]int64, error) {
+	return q.own.ListJobIDsOfUser(ctx, dbpostgres.ListJobIDsOfUserParams(arg))
 }
 
 func (q queries) ListJobs(ctx context.Context, arg string) ([]db.Job, error) {

@@ -89,7 +89,7 @@ func TestRowSecurityIsRefused(t *testing.T) {
 	t.Parallel()
 	owner, worker := roles(t)
 	conn := dial(t, owner)
-	for _, table := range []string{"sqluice_jobs", "sqluice_queues", "sqluice_goose_version"} {
+	for _, table := range []string{"sqluice_jobs", "sqluice_queues", "sqluice_migrations"} {
 		exec(t, conn, "hide_rows", table)
 		_, client := open(t, worker, WithSchema("queue"))
 		_, err := client.Enqueue(t.Context(), "k", []byte("{}"))
@@ -167,7 +167,7 @@ func TestGrantsAreMinimal(t *testing.T) {
 	want(t, "refused statements", refused(), 0)
 	for table, privileges := range map[string]string{
 		"sqluice_jobs": "SELECT INSERT UPDATE DELETE", "sqluice_workers": "SELECT INSERT UPDATE DELETE", "sqluice_queues": "SELECT INSERT UPDATE",
-		"sqluice_job_errors": "SELECT INSERT UPDATE", "sqluice_moves": "SELECT", "sqluice_job_audit": "SELECT INSERT DELETE", "sqluice_sensitive_fields": "SELECT INSERT DELETE", "sqluice_goose_version": "SELECT",
+		"sqluice_job_errors": "SELECT INSERT UPDATE", "sqluice_moves": "SELECT", "sqluice_job_audit": "SELECT INSERT DELETE", "sqluice_sensitive_fields": "SELECT INSERT DELETE", "sqluice_migrations": "SELECT",
 		"sqluice_schedules": "SELECT INSERT UPDATE DELETE", "sqluice_schedule_ticks": "SELECT INSERT UPDATE DELETE", "sqluice_kind_pauses": "SELECT INSERT UPDATE DELETE", "sqluice_retentions": "SELECT INSERT UPDATE DELETE", "sqluice_unique_keys": "SELECT INSERT UPDATE DELETE",
 	} {
 		for privilege := range strings.FieldsSeq(privileges) {
@@ -191,7 +191,7 @@ func TestMissingPrivilege(t *testing.T) {
 	for _, test := range []struct{ revoke, text string }{
 		{"INSERT ON queue.sqluice_jobs", "permission denied for table sqluice_jobs"},
 		{"UPDATE ON queue.sqluice_workers", "permission denied for table sqluice_workers"},
-		{"SELECT ON queue.sqluice_goose_version", "permission denied for table sqluice_goose_version"},
+		{"SELECT ON queue.sqluice_migrations", "permission denied for table sqluice_migrations"},
 		{"USAGE ON SCHEMA queue", "schema"},
 	} {
 		t.Run(test.revoke, func(t *testing.T) {

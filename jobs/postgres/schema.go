@@ -100,6 +100,7 @@ func (n *namespace) channel() string {
 type location struct {
 	jobs     []string // the schemas with a table of jobs: those of the search_path, in its order, or the one that was named
 	versions []string // those with goose's table for the queue
+	earlier  []string // those with goose's table by the name that earlier builds of sqluice gave it
 	current  string   // the schema in which new tables are made
 	usable   bool     // the role may use it
 	role     string
@@ -108,7 +109,7 @@ type location struct {
 }
 
 func (l *location) values() []any {
-	return append([]any{&l.jobs, &l.versions, &l.current, &l.usable, &l.role, &l.server}, l.identity.values()...)
+	return append([]any{&l.jobs, &l.versions, &l.earlier, &l.current, &l.usable, &l.role, &l.server}, l.identity.values()...)
 }
 
 // schema returns the schema that has the queue, or in which a migration makes it. Tables that are the queue's in two schemas may be two queues:
@@ -184,8 +185,8 @@ func (s *connections) located(ctx context.Context) error {
 // tables are the queue's tables and goose's. A test derives them from the migrations.
 func tables() []string {
 	return []string{
-		"sqluice_goose_version", "sqluice_job_audit", "sqluice_job_changes", "sqluice_job_counts", "sqluice_job_errors",
-		"sqluice_job_history", "sqluice_jobs", "sqluice_kind_pauses", "sqluice_moves", "sqluice_queues", "sqluice_refusals", "sqluice_retentions", "sqluice_schedule_ticks",
+		"sqluice_job_audit", "sqluice_job_changes", "sqluice_job_counts", "sqluice_job_errors",
+		"sqluice_job_history", "sqluice_jobs", "sqluice_kind_pauses", "sqluice_migrations", "sqluice_moves", "sqluice_queues", "sqluice_refusals", "sqluice_retentions", "sqluice_schedule_ticks",
 		"sqluice_schedules", "sqluice_sensitive_fields", "sqluice_unique_keys", "sqluice_workers",
 	}
 }

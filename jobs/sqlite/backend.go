@@ -30,7 +30,7 @@ type backend struct {
 	workerLocks
 	claims
 	*schema
-	backups
+	upkeep
 	path    string
 	build   string // of the SQLite that the connections run in
 	side    sideFolder
@@ -49,6 +49,12 @@ type backend struct {
 	reads  *reads // nil until the schema was found right
 
 	inspections *reads // nil when reads is
+}
+
+// upkeep is what reads a whole database while others use it.
+type upkeep struct {
+	backups
+	recounts
 }
 
 var _ engine.Store = (*backend)(nil)

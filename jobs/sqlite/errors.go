@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -41,6 +42,11 @@ func translate(err error) error {
 		meaning = errReadOnly
 	case lib.SQLITE_CANTOPEN:
 		meaning = errCannotOpen
+	case lib.SQLITE_CONSTRAINT:
+		if !strings.Contains(e.Error(), "id_is_from_1_to_9007199254740991") {
+			return err
+		}
+		meaning = errNoID
 	default:
 		return err
 	}
@@ -49,6 +55,10 @@ func translate(err error) error {
 	}
 	return fmt.Errorf("%w (%w)", meaning, err)
 }
+
+// errNoID says that SQLite, which gives a new row the largest id and one, has none left: a row was added by hand with the largest id.
+var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; give it, and rows of ids near it, smaller ids: " +
+	strings.TrimSpace(control("free_largest_id")))
 
 // translateSystem does the same for a file that is not SQLite's.
 func translateSystem(err error) error {

@@ -16,7 +16,10 @@ import (
 )
 
 // versionTable is goose's bookkeeping for the queue, so that it lives beside an application's own migrations.
-const versionTable = "sqluice_goose_version"
+const versionTable = "sqluice_migrations"
+
+// earlierVersionTable is the name that goose's table had in earlier builds of sqluice.
+const earlierVersionTable = "sqluice_goose_version"
 
 // direction is whether migrations are applied or undone.
 type direction int
@@ -54,29 +57,43 @@ func versionOf(ctx context.Context, pool statementPool) (have, want int64, err e
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
-	var versions, queue bool
-	if err := pool.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue); err != nil {
-		return 0, 0, translate(err)
+	has, err := tablesOf(ctx, pool)
+	if err != nil {
+		return 0, 0, err
 	}
-	if !versions {
-		return 0, want, nil
-	}
-	if err := pool.QueryRowContext(ctx, control("schema_version")).Scan(&have); isCode(err, lib.SQLITE_ERROR) {
-		return 0, 0, fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another file", err, versionTable)
-	} else if err != nil {
-		return 0, 0, translate(err)
-	}
-	if have > 0 && !queue {
-		// The first migration may have been committed between the two reads: now its table is there.
-		if err := pool.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue); err != nil {
+	if has.versions {
+		if err := pool.QueryRowContext(ctx, control("schema_version")).Scan(&have); isCode(err, lib.SQLITE_ERROR) {
+			return 0, 0, fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another file", err, versionTable)
+		} else if err != nil {
 			return 0, 0, translate(err)
 		}
 	}
-	if have > 0 && !queue {
-		return have, want, fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table sqluice_jobs), which cannot be migrated: use another file, or drop its tables",
+	switch {
+	case have == 0 && has.earlier:
+		return 0, want, fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another file, or drop its tables",
+			earlierVersionTable)
+	case have == 0 || has.queue:
+		return have, want, nil
+	}
+	// The first migration may have been committed between the two reads: now its table is there.
+	if has, err = tablesOf(ctx, pool); err == nil && !has.queue {
+		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table sqluice_jobs), which cannot be migrated: use another file, or drop its tables",
 			versionTable, have)
 	}
-	return have, want, nil
+	return have, want, err
+}
+
+// tables says which tables a database has.
+type tables struct {
+	versions bool // goose's table for the queue
+	queue    bool // the table of jobs
+	earlier  bool // goose's table by the name that earlier builds gave it
+}
+
+// tablesOf reads which tables a database has.
+func tablesOf(ctx context.Context, pool statementPool) (has tables, err error) {
+	err = pool.QueryRowContext(ctx, control("has_tables")).Scan(&has.versions, &has.queue, &has.earlier)
+	return has, translate(err)
 }
 
 // Migrate implements [engine.Store].
@@ -125,7 +142,7 @@ func (s *schema) migrateAlone(ctx context.Context, to direction, run func(*goose
 }
 
 // migrateLocked runs goose. The caller holds the lock of migrations.
-func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) (err error) {
+func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) error {
 	if err := s.files.intact(); err != nil {
 		return err
 	}
@@ -141,10 +158,16 @@ func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goos
 			return err
 		}
 	}
+	if have > 0 && (to == downward || have < want) { // a migration may count jobs anew, as a recount does
+		return s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, have, to, run) })
+	}
+	return s.migrateFrom(ctx, have, to, run)
+}
+
+// migrateFrom runs goose from a version of the schema on.
+func (s *schema) migrateFrom(ctx context.Context, have int64, to direction, run func(*goose.Provider) error) (err error) {
 	// Not the writer's connection, which others may take as soon as the schema is right again.
-	o := s.options
-	o.remaking = to == upward || have > 1 // the first migration, when it is undone, makes no table in place of the one that it drops
-	pool, err := openPool(s.files.main.path, o, false)
+	pool, err := openPool(s.files.main.path, s.migrating(to, have), false)
 	if err != nil {
 		return err
 	}
@@ -161,7 +184,20 @@ func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goos
 	if err != nil {
 		return err
 	}
-	return translate(run(provider))
+	if err := translate(run(provider)); errors.Is(err, jobs.ErrFull) {
+		return fmt.Errorf("%w: the folder of the database needs room for the WAL, and the folder that SQLITE_TMPDIR names, or else TMPDIR or /var/tmp, for temporary files", err)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// migrating returns the options of the connection that migrates from a version of the schema.
+func (s *schema) migrating(to direction, have int64) options {
+	o := s.options
+	o.tempFiles = true                    // a migration that makes a large table anew would take twice its size in memory
+	o.remaking = to == upward || have > 1 // the first migration, when it is undone, makes no table in place of the one that it drops
+	return o
 }
 
 // checkNames refuses a database in which names of the queue are taken. The first migration refuses it as well, but goose

@@ -64,9 +64,8 @@ func (s *schema) isUnfinished(ctx context.Context) (bool, error) {
 	if err != nil || !marked {
 		return false, err
 	}
-	var versions, queue bool
-	err = s.readDB.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue)
-	return versions, translate(err)
+	has, err := tablesOf(ctx, s.readDB)
+	return has.versions, err
 }
 
 // isEmpty reports whether the database holds nothing that any program has put there.

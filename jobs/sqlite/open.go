@@ -56,6 +56,7 @@ type options struct {
 	polling      bool
 	pages        int64         // for tests: the size of the database at which SQLite says that the disk is full
 	remaking     bool          // for migrations: see dsn
+	tempFiles    bool          // temporary tables and sorts lie in files
 	walLarge     int64         // the size of a WAL that is logged
 	glanceEvery  time.Duration // how often a busy writer looks whether the files are still there
 }
@@ -136,7 +137,7 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(suspect.name(err), s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}
-	s.backups = backups{s.files, s.options}
+	s.upkeep = upkeep{backups{s.files, s.options}, recounts{s.files, side, s.options, s.Now, s.ready, s.Settle, s.Write}}
 	s.schema = &schema{suspect: suspect, files: s.files, side: side, options: s.options, readDB: s.readDB, idle: s.writer.idle, forget: s.forget}
 	tellUnsafeReads(o.logger, path) // after the first lock: a file system may have no others
 	if o.migrateEmpty {
@@ -286,6 +287,10 @@ func dsn(path string, o options, read bool) string {
 	if o.remaking {
 		foreignKeys = "0" // a table is made anew and the old one dropped, with which the rows that refer to its rows would go
 	}
+	tempStore := "memory"
+	if o.tempFiles {
+		tempStore = "file"
+	}
 	values := url.Values{
 		"_txlock":   {"immediate"},
 		"_error_rc": {"1"},
@@ -294,7 +299,7 @@ func dsn(path string, o options, read bool) string {
 		"_pragma": {
 			"busy_timeout(5000)", "synchronous(" + o.durability.synchronous() + ")",
 			// A long reader lets the WAL grow; without a limit the file keeps that size for ever.
-			"journal_size_limit(67108864)", "wal_autocheckpoint(1000)", "temp_store(memory)",
+			"journal_size_limit(67108864)", "wal_autocheckpoint(1000)", "temp_store(" + tempStore + ")",
 			"foreign_keys(" + foreignKeys + ")",
 		},
 	}

@@ -33,7 +33,7 @@ const (
 // isSideFile reports whether a name is one that this package gives to files of the folder.
 func isSideFile(name string) bool {
 	switch name {
-	case gateFile, bellFile, migrateFile, unfinishedFile:
+	case gateFile, bellFile, migrateFile, recountFile, unfinishedFile:
 		return true
 	}
 	_, ok := workerKey(name)
@@ -45,6 +45,7 @@ const (
 	gateFile       = "gate"
 	bellFile       = "bell"
 	migrateFile    = "migrate"
+	recountFile    = "recount"
 	unfinishedFile = "unfinished" // exists from the beginning to the end of the first migration
 )
 
@@ -358,4 +359,30 @@ func (s sideFolder) lock(ctx context.Context, name string) (unlock func(), err e
 		case <-time.After(lockEvery):
 		}
 	}
+}
+
+// tryLock takes an exclusive lock on a file of the folder. unlock is nil when another holder has it.
+func (s sideFolder) tryLock(name string) (unlock func(), err error) {
+	file, err := s.open(name)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := tryLock(file)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
+	}
+	if !ok {
+		return nil, file.Close()
+	}
+	return func() { _ = file.Close() }, nil // which releases the lock, also when it reports an error
+}
+
+// locked runs fn with an exclusive lock on a file of the folder, for which it waits until ctx ends.
+func (s sideFolder) locked(ctx context.Context, name string, fn func() error) error {
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return fn()
 }

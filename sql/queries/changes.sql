@@ -2,12 +2,12 @@
 -- GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
 -- other programs change rows that wait.
 SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j) AS BIGINT) AS last_job,
-       CAST((SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.status = 'running') AS BIGINT) AS running,
-       CAST((SELECT COALESCE(MAX(u.updated_at), 0) FROM sqluice_jobs AS u WHERE u.status = 'running') AS BIGINT) AS running_at,
+       (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL) AS running,
+       CAST((SELECT COALESCE(MAX(u.updated_at), 0) FROM sqluice_jobs AS u WHERE u.status = 'running' AND u.finished_at IS NULL) AS BIGINT) AS running_at,
        CAST((SELECT COALESCE(MAX(n.id), 0) FROM sqluice_job_changes AS n) AS BIGINT) AS last_note,
        CAST((SELECT COALESCE(SUM(c.jobs), 0) FROM sqluice_job_counts AS c) AS BIGINT) AS ended,
        CAST((SELECT COALESCE(MAX(q.updated_at), 0) FROM sqluice_queues AS q) AS BIGINT) AS queues_at,
-       CAST((SELECT COUNT(*) FROM sqluice_kind_pauses AS h) AS BIGINT) AS paused_kinds,
+       (SELECT COUNT(*) FROM sqluice_kind_pauses AS h) AS paused_kinds,
        CAST((SELECT COALESCE(MAX(i.updated_at), 0) FROM sqluice_kind_pauses AS i) AS BIGINT) AS kinds_at,
        CAST((SELECT COALESCE(MAX(w.id), 0) FROM sqluice_workers AS w) AS BIGINT) AS last_worker,
-       CAST((SELECT COUNT(*) FROM sqluice_workers AS l WHERE l.ended_at IS NULL) AS BIGINT) AS workers;
+       (SELECT COUNT(*) FROM sqluice_workers AS l WHERE l.ended_at IS NULL) AS workers;

@@ -7,21 +7,21 @@ SELECT j.id, j.status,
       OR EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.message <> '[forgotten]')
     THEN 1 ELSE 0 END AS BIGINT) AS carries
 FROM sqluice_jobs AS j
-WHERE j.user_id = CAST(@user_id AS TEXT) AND j.id > CAST(@after_id AS BIGINT) AND j.status <> 'deleted'
+WHERE j.user_id = CAST(@user_id AS TEXT) AND j.id > @after_id AND j.status <> 'deleted'
 ORDER BY j.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ForgetJob :execrows
 -- ForgetJob erases what a job of a user carries that has ended.
 UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL
-WHERE id = CAST(@id AS BIGINT) AND user_id = CAST(@user_id AS TEXT)
+WHERE id = @id AND user_id = CAST(@user_id AS TEXT)
   AND (status = 'done' OR status = 'failed' OR status = 'cancelled')
   AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL
        OR result IS NOT NULL OR last_error IS NOT NULL);
 
 -- name: ForgetJobErrors :execrows
 -- ForgetJobErrors erases the texts of the attempts of a job.
-UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST(@job_id AS BIGINT) AND (message NOT IN ('', '[forgotten]') OR stack <> '');
+UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = @job_id AND (message NOT IN ('', '[forgotten]') OR stack <> '');
 
 -- name: ForgetRefusals :execrows
 -- ForgetRefusals erases why the database refused what concerns a job.
-UPDATE sqluice_refusals SET message = '[forgotten]' WHERE job_id = CAST(@job_id AS BIGINT) AND message <> '[forgotten]';
+UPDATE sqluice_refusals SET message = '[forgotten]' WHERE job_id = @job_id AND message <> '[forgotten]';

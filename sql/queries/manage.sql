@@ -3,12 +3,12 @@
 -- any time again: otherwise one that expired would at once expire again.
 -- It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself. And it
 -- leaves one alone whose payload was erased.
-UPDATE sqluice_jobs SET status = 'pending', run_after = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = CAST(@now AS BIGINT), status = 'pending', run_after = @now,
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL, start_by = CASE status WHEN 'scheduled' THEN start_by END,
                 successor_at = NULL
 WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled') AND payload <> '"[forgotten]"'
-  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT))
+  AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL)
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS o
     WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
@@ -20,36 +20,36 @@ WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled'
 
 -- name: CancelWaitingJob :many
 -- CancelWaitingJob ends a job that has not started.
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @now,
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL
-WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending')
-  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT))
+WHERE id = @id AND status IN ('scheduled', 'pending')
+  AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL)
 RETURNING queue, kind, unique_key;
 
 -- name: RequestJobCancel :execrows
 -- RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
-UPDATE sqluice_jobs SET cancel_requested_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
-WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
-  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
+UPDATE sqluice_jobs SET updated_at = @now, cancel_requested_at = @now
+WHERE id = @id AND status = 'running' AND cancel_requested_at IS NULL
+  AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL);
 
 -- name: DeleteJob :execrows
 -- DeleteJob removes a job that is not running, with its errors.
-DELETE FROM sqluice_jobs WHERE id = CAST(@id AS BIGINT) AND status NOT IN ('running', 'deleted')
-  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
+DELETE FROM sqluice_jobs WHERE id = @id AND status NOT IN ('running', 'deleted')
+  AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL);
 
 -- name: UpdateWaitingJob :execrows
 -- UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 -- when its run_after has come. It changes none that would be due only when it is too late to start.
 UPDATE sqluice_jobs SET
-    status = CASE WHEN CAST(sqlc.narg('priority') AS BIGINT) IS NULL AND CAST(sqlc.narg('run_after') AS BIGINT) IS NULL
-        AND CAST(sqlc.narg('queue') AS TEXT) IS NULL THEN status ELSE 'scheduled' END,
+    updated_at = @now,
     priority = COALESCE(CAST(sqlc.narg('priority') AS BIGINT), priority),
     run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), run_after) ELSE run_after END,
-    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), successor_at) END,
-    queue = COALESCE(CAST(sqlc.narg('queue') AS TEXT), queue),
-    payload = COALESCE(CAST(sqlc.narg('payload') AS TEXT), payload),
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(sqlc.narg('run_after'), successor_at) END,
+    queue = COALESCE(sqlc.narg('queue'), queue),
+    payload = COALESCE(sqlc.narg('payload'), payload),
     max_attempts = COALESCE(CAST(sqlc.narg('max_attempts') AS BIGINT), max_attempts),
-    updated_at = CAST(@now AS BIGINT)
-WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending')
-  AND (start_by IS NULL OR CAST(sqlc.narg('run_after') AS BIGINT) IS NULL OR start_by > CAST(sqlc.narg('run_after') AS BIGINT))
-  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
+    status = CASE WHEN sqlc.narg('priority') IS NULL AND sqlc.narg('run_after') IS NULL AND sqlc.narg('queue') IS NULL
+        THEN status ELSE 'scheduled' END
+WHERE id = @id AND status IN ('scheduled', 'pending')
+  AND (start_by > sqlc.narg('run_after') OR start_by IS NULL OR sqlc.narg('run_after') IS NULL)
+  AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL);

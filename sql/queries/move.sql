@@ -1,7 +1,7 @@
 -- name: CloseQueue :execrows
 -- CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
 INSERT INTO sqluice_moves (direction, token, peer, started_at)
-SELECT CAST(@direction AS TEXT), CAST(@token AS TEXT), CAST(@peer AS TEXT), CAST(@now AS BIGINT)
+SELECT @direction, @token, @peer, @now
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING;
 
@@ -11,23 +11,23 @@ SELECT m.* FROM sqluice_moves AS m ORDER BY m.direction;
 
 -- name: OpenQueue :execrows
 -- OpenQueue opens the queue again that the move with a token closed.
-DELETE FROM sqluice_moves WHERE token = CAST(@token AS TEXT);
+DELETE FROM sqluice_moves WHERE token = @token;
 
 -- name: ListJobsFrom :many
 -- ListJobsFrom lists jobs in the order of their ids, from after one on.
-SELECT j.* FROM sqluice_jobs AS j WHERE j.id > CAST(@after_id AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(@n AS BIGINT);
+SELECT j.* FROM sqluice_jobs AS j WHERE j.id > @after_id AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ListJobErrorsFrom :many
 -- ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
-SELECT e.* FROM sqluice_job_errors AS e WHERE e.id > CAST(@after_id AS BIGINT) ORDER BY e.id LIMIT CAST(@n AS BIGINT);
+SELECT e.* FROM sqluice_job_errors AS e WHERE e.id > @after_id ORDER BY e.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ListWorkersFrom :many
 -- ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
-SELECT w.* FROM sqluice_workers AS w WHERE w.id > CAST(@after_id AS BIGINT) ORDER BY w.id LIMIT CAST(@n AS BIGINT);
+SELECT w.* FROM sqluice_workers AS w WHERE w.id > @after_id ORDER BY w.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ListAuditFrom :many
 -- ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
-SELECT a.* FROM sqluice_job_audit AS a WHERE a.id > CAST(@after_id AS BIGINT) ORDER BY a.id LIMIT CAST(@n AS BIGINT);
+SELECT a.* FROM sqluice_job_audit AS a WHERE a.id > @after_id ORDER BY a.id LIMIT CAST(@n AS BIGINT);
 
 -- name: GetLastIDs :one
 -- GetLastIDs is the largest id of each table; 0 when it is empty.

@@ -9,7 +9,7 @@ SELECT CAST(COALESCE(MAX(s.id), 0) AS BIGINT) AS last_id, CAST(COALESCE(MIN(s.cr
                               WHEN s.keep IS NULL THEN s.from_at + CAST(@soonest AS BIGINT) END), -1) AS BIGINT) AS next_at
 FROM (
     SELECT j.id, j.created_at, j.finished_at,
-           CASE WHEN j.status = 'scheduled' AND j.run_after > CAST(@now AS BIGINT) THEN j.run_after ELSE CAST(@now AS BIGINT) END AS from_at,
+           CASE WHEN j.status = 'scheduled' AND j.run_after > @now THEN j.run_after ELSE @now END AS from_at,
            COALESCE((
                SELECT COALESCE(r.keep, 253402300799999999) FROM sqluice_retentions AS r
                WHERE CAST(@rules AS BIGINT) = 1 AND r.status = j.status AND r.kind IN ('', j.kind) AND r.queue IN ('', j.queue)
@@ -17,7 +17,7 @@ FROM (
            ), CASE j.status WHEN 'done' THEN CAST(@done AS BIGINT) WHEN 'failed' THEN CAST(@failed AS BIGINT)
                             WHEN 'cancelled' THEN CAST(@cancelled AS BIGINT) END) AS keep
     FROM sqluice_jobs AS j
-    WHERE j.id > CAST(@after AS BIGINT) AND j.id <= CAST(@last_id AS BIGINT) AND j.status <> 'deleted'
+    WHERE j.id > @after AND j.id <= @last_id AND j.status <> 'deleted'
     ORDER BY j.id LIMIT CAST(@n AS BIGINT)
 ) AS s;
 
@@ -28,14 +28,14 @@ SELECT r.* FROM sqluice_retentions AS r ORDER BY r.queue, r.kind, r.status, r.or
 -- name: GetRetention :one
 -- GetRetention returns the rule that counts for the jobs of a queue and a kind that ended with a status.
 SELECT r.* FROM sqluice_retentions AS r
-WHERE r.status = CAST(@status AS TEXT) AND r.kind IN ('', CAST(@kind AS TEXT)) AND r.queue IN ('', CAST(@queue AS TEXT))
+WHERE r.status = @status AND r.kind IN ('', @kind) AND r.queue IN ('', @queue)
 ORDER BY r.kind = '', r.queue = '', r.origin LIMIT 1;
 
 -- name: PutRetention :execrows
 -- PutRetention says how long jobs are kept. Zero rows mean that it was said already.
 INSERT INTO sqluice_retentions (queue, kind, status, keep, origin, updated_by, updated_at)
-VALUES (CAST(@queue AS TEXT), CAST(@kind AS TEXT), CAST(@status AS TEXT), CAST(sqlc.narg('keep') AS BIGINT), 'client',
-        CAST(sqlc.narg('updated_by') AS TEXT), CAST(@now AS BIGINT))
+VALUES (@queue, @kind, @status, sqlc.narg('keep'), 'client',
+        sqlc.narg('updated_by'), @now)
 ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_by = excluded.updated_by, updated_at = excluded.updated_at
 WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1);
 
@@ -43,11 +43,11 @@ WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1);
 -- DeleteRetention removes a rule, and of two the one that counts. Zero rows mean that there was none.
 DELETE FROM sqluice_retentions WHERE queue = CAST(@queue AS TEXT) AND kind = CAST(@kind AS TEXT) AND status = CAST(@status AS TEXT)
     AND origin = (SELECT MIN(r.origin) FROM sqluice_retentions AS r
-                  WHERE r.queue = CAST(@queue AS TEXT) AND r.kind = CAST(@kind AS TEXT) AND r.status = CAST(@status AS TEXT));
+                  WHERE r.queue = @queue AND r.kind = @kind AND r.status = @status);
 
 -- name: DeclareRetention :exec
 -- DeclareRetention says how long a program wants the done jobs of a kind kept.
 INSERT INTO sqluice_retentions (kind, status, keep, origin, updated_at)
-VALUES (CAST(@kind AS TEXT), 'done', CAST(sqlc.narg('keep') AS BIGINT), 'code', CAST(@now AS BIGINT))
+VALUES (@kind, 'done', sqlc.narg('keep'), 'code', @now)
 ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_at = excluded.updated_at
 WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1);

@@ -1,24 +1,24 @@
 -- name: CountHousework :one
 -- CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
 -- worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all.
-SELECT CAST(COUNT(CASE WHEN j.worker_id = CAST(@worker_id AS BIGINT) THEN 1 END) AS BIGINT) AS held,
-       CAST(COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) THEN 1 END) AS BIGINT) AS stuck,
-       CAST((SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = CAST(@worker_id AS BIGINT) AND s.ended_at IS NULL) AS BIGINT) AS self,
-       CAST((SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS BIGINT) AS live
-FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running';
+SELECT COUNT(CASE WHEN j.worker_id = CAST(@worker_id AS BIGINT) THEN 1 END) AS held,
+       COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) THEN 1 END) AS stuck,
+       (SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = @worker_id AND s.ended_at IS NULL) AS self,
+       (SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS live
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running' AND j.finished_at IS NULL;
 
 -- name: CountCrashes :execrows
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
 UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
-WHERE status = 'running' AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);
 
 -- name: CancelStuckJobs :many
 -- CancelStuckJobs ends the stuck jobs whose cancellation was requested.
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @now,
                 lease_until = NULL
-WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
@@ -27,12 +27,12 @@ RETURNING queue, kind, unique_key;
 -- name: FailStuckJobs :many
 -- FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
 -- are all to be looked at by a person (fail_all = 1).
-UPDATE sqluice_jobs SET status = 'failed', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = @now, status = 'failed', finished_at = @now,
                 lease_until = NULL, last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
-WHERE status = 'running'
-  AND (attempt - uncounted >= max_attempts OR crashes >= CAST(@max_crashes AS BIGINT) OR CAST(@fail_all AS BIGINT) = 1)
+WHERE status = 'running' AND finished_at IS NULL
+  AND (attempt - uncounted >= max_attempts OR crashes >= @max_crashes OR CAST(@fail_all AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
@@ -41,11 +41,11 @@ RETURNING queue, kind, unique_key;
 
 -- name: ResetStuckJobs :many
 -- ResetStuckJobs gives every other stuck job back to be claimed anew.
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), worker_id = NULL, lease_until = NULL, start_by = NULL,
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', worker_id = NULL, lease_until = NULL, start_by = NULL,
                 last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
-WHERE status = 'running' AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
@@ -54,9 +54,9 @@ RETURNING queue, kind;
 -- name: ReleaseHeldJobs :execrows
 -- ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
 -- transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending',
                 uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
+WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'
     LIMIT 1 OFFSET 0);

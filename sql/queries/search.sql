@@ -1,6 +1,6 @@
 -- name: ListJobIDs :many
 -- ListJobIDs lists the ids of jobs, the highest first, below an id: a step of a search.
-SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST(@before_id AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < @before_id AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ListJobIDsByStatus :many
 -- ListJobIDsByStatus lists ids of jobs that have a status and are alive, in no order: all when they are fewer than n. Each
@@ -8,7 +8,7 @@ SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST(@before_id AS BIGINT) AND j
 SELECT i.id FROM (
     SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND CAST(@status AS TEXT) = 'pending'
     UNION ALL
-    SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND CAST(@status AS TEXT) = 'scheduled'
+    SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND @status = 'scheduled'
     UNION ALL
-    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND CAST(@status AS TEXT) = 'running'
+    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND @status = 'running'
 ) AS i LIMIT CAST(@n AS BIGINT);

@@ -4,21 +4,21 @@
 SELECT CAST(
     (SELECT COUNT(*) FROM (
         SELECT h.id FROM sqluice_jobs AS h
-        WHERE h.status = 'pending' AND h.queue = CAST(@queue AS TEXT) AND h.kind = CAST(@kind AS TEXT)
-          AND h.priority > CAST(@priority AS BIGINT) LIMIT CAST(@n AS BIGINT)) AS higher)
+        WHERE h.status = 'pending' AND h.queue = @queue AND h.kind = @kind
+          AND h.priority > @priority LIMIT CAST(@n AS BIGINT)) AS higher)
     + (SELECT COUNT(*) FROM (
         SELECT o.id FROM sqluice_jobs AS o
-        WHERE o.status = 'pending' AND o.queue = CAST(@queue AS TEXT) AND o.kind = CAST(@kind AS TEXT)
-          AND o.priority = CAST(@priority AS BIGINT) AND o.run_after < CAST(@run_after AS BIGINT)
+        WHERE o.status = 'pending' AND o.queue = @queue AND o.kind = @kind
+          AND o.priority = @priority AND o.run_after < @run_after
         LIMIT CAST(@n AS BIGINT)) AS older)
     + (SELECT COUNT(*) FROM (
         SELECT t.id FROM sqluice_jobs AS t
-        WHERE t.status = 'pending' AND t.queue = CAST(@queue AS TEXT) AND t.kind = CAST(@kind AS TEXT)
-          AND t.priority = CAST(@priority AS BIGINT) AND t.run_after = CAST(@run_after AS BIGINT)
-          AND t.id < CAST(@id AS BIGINT) LIMIT CAST(@n AS BIGINT)) AS tied)
+        WHERE t.status = 'pending' AND t.queue = @queue AND t.kind = @kind
+          AND t.priority = @priority AND t.run_after = @run_after
+          AND t.id < @id LIMIT CAST(@n AS BIGINT)) AS tied)
 AS BIGINT) AS jobs;
 
 -- name: CountRunningJobsInQueue :many
 -- CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
-SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs FROM sqluice_jobs AS j
-WHERE j.status = 'running' AND j.queue = CAST(@queue AS TEXT) GROUP BY j.worker_id;
+SELECT COALESCE(j.worker_id, 0) AS worker_id, COUNT(*) AS jobs FROM sqluice_jobs AS j
+WHERE j.status = 'running' AND j.finished_at IS NULL AND j.queue = @queue GROUP BY j.worker_id;

@@ -15,15 +15,15 @@ TABLE sqluice_job_audit
 TABLE sqluice_job_changes
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     at sqluice_time NOT NULL
-    queue sqluice_name NOT NULL
-    kind sqluice_name NOT NULL
-    event sqluice_name NOT NULL
+    queue text NOT NULL
+    kind text NOT NULL
+    event text NOT NULL
     times sqluice_total NOT NULL
     jobs sqluice_sum NOT NULL
 
 TABLE sqluice_job_counts
-    queue sqluice_name NOT NULL
-    kind sqluice_name NOT NULL
+    queue text NOT NULL
+    kind text NOT NULL
     status text NOT NULL
     jobs sqluice_sum NOT NULL
 
@@ -41,33 +41,30 @@ TABLE sqluice_job_errors
 TABLE sqluice_job_history
     step sqluice_total NOT NULL
     start_at sqluice_time NOT NULL
-    queue sqluice_scope NOT NULL
-    kind sqluice_scope NOT NULL
-    event sqluice_name NOT NULL
+    queue text NOT NULL
+    kind text NOT NULL
+    event text NOT NULL
     bucket sqluice_bucket NOT NULL
     times sqluice_total NOT NULL
 
 TABLE sqluice_jobs
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    queue sqluice_name NOT NULL DEFAULT 'default'::text
     kind sqluice_name NOT NULL
     payload sqluice_json NOT NULL DEFAULT '{}'::text
-    status sqluice_status NOT NULL DEFAULT 'scheduled'::text
-    attempt sqluice_count NOT NULL DEFAULT 0
-    created_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
-    updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
-    started_at sqluice_time
-    finished_at sqluice_time
-    priority sqluice_priority NOT NULL DEFAULT 0
-    run_after sqluice_run_after NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
-    worker_id sqluice_id
-    lease_until sqluice_time
-    crashes sqluice_count NOT NULL DEFAULT 0
-    uncounted sqluice_count NOT NULL DEFAULT 0
-    cancel_requested_at sqluice_time
-    queue sqluice_name NOT NULL DEFAULT 'default'::text
     max_attempts sqluice_attempts NOT NULL DEFAULT 25
     timeout sqluice_timeout NOT NULL DEFAULT 0
-    last_error sqluice_text
+    status sqluice_status NOT NULL DEFAULT 'scheduled'::text
+    priority sqluice_priority NOT NULL DEFAULT 0
+    run_after sqluice_run_after NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+    start_by bigint
+    successor_at bigint
+    attempt sqluice_count NOT NULL DEFAULT 0
+    uncounted sqluice_count NOT NULL DEFAULT 0
+    crashes sqluice_count NOT NULL DEFAULT 0
+    worker_id sqluice_id
+    lease_until sqluice_time
+    cancel_requested_at sqluice_time
     unique_key sqluice_key
     request_id sqluice_key
     user_id sqluice_key
@@ -75,8 +72,11 @@ TABLE sqluice_jobs
     metadata sqluice_json
     progress sqluice_json
     result sqluice_json
-    successor_at bigint
-    start_by bigint
+    last_error sqluice_text
+    created_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+    started_at sqluice_time
+    finished_at sqluice_time
+    updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
 
 TABLE sqluice_kind_pauses
     queue sqluice_name NOT NULL DEFAULT 'default'::text
@@ -182,7 +182,6 @@ sqluice_job_audit sqluice_job_audit_job_ids_check: CHECK (((job_ids)::text ~ '^\
 sqluice_job_audit sqluice_job_audit_pkey: PRIMARY KEY (id)
 sqluice_job_changes sqluice_job_changes_pkey: PRIMARY KEY (id)
 sqluice_job_counts sqluice_job_counts_pkey: PRIMARY KEY (queue, kind, status)
-sqluice_job_counts sqluice_job_counts_status_check: CHECK ((status = ANY (ARRAY['done'::text, 'failed'::text, 'cancelled'::text])))
 sqluice_job_errors sqluice_job_errors_cause_check: CHECK ((cause = ANY (ARRAY['error'::text, 'panic'::text, 'timeout'::text, 'decode'::text, 'crash'::text, 'lost'::text, 'expired'::text, 'snoozed'::text, 'released'::text, 'cancelled'::text])))
 sqluice_job_errors sqluice_job_errors_pkey: PRIMARY KEY (id)
 sqluice_job_history sqluice_job_history_pkey: PRIMARY KEY (step, start_at, queue, kind, event, bucket)
@@ -238,7 +237,7 @@ CREATE INDEX sqluice_jobs_failed ON sqluice_jobs USING btree (status, finished_a
 CREATE INDEX sqluice_jobs_failed_kind ON sqluice_jobs USING btree (kind, finished_at, id) WHERE ((status)::text = 'failed'::text)
 CREATE UNIQUE INDEX sqluice_jobs_pkey ON sqluice_jobs USING btree (id)
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs USING btree (kind, request_id) WHERE (request_id IS NOT NULL)
-CREATE INDEX sqluice_jobs_running ON sqluice_jobs USING btree (worker_id) WHERE ((status)::text = 'running'::text)
+CREATE INDEX sqluice_jobs_running ON sqluice_jobs USING btree (worker_id) WHERE (((status)::text = 'running'::text) AND (finished_at IS NULL))
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs USING btree (queue, kind, run_after) WHERE ((status)::text = 'scheduled'::text)
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs USING btree (start_by) WHERE ((start_by IS NOT NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text])))
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, unique_key) WHERE (successor_at IS NOT NULL)

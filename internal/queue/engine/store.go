@@ -126,6 +126,14 @@ type Store interface {
 	// Settle waits until every transaction that wrote to the queue before the call has ended.
 	Settle(ctx context.Context) error
 
+	// Recount corrects the counts of jobs that ended, by reading all jobs, and returns how many counts were wrong. Others write
+	// meanwhile, and what they write is counted. One recount of a database goes on at a time: another one waits.
+	Recount(ctx context.Context) (wrong int64, err error)
+
+	// RecountIn is Recount by the Querier of a transaction that writes. Other recounts wait for the end of the transaction. It may
+	// return [jobtype.ErrBusy] in place of waiting for another recount.
+	RecountIn(ctx context.Context, q db.Querier) (wrong int64, err error)
+
 	// ReserveIDs makes new jobs, errors and workers get ids above these, after rows with ids of their own were added.
 	ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error
 

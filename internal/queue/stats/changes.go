@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"context"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,11 @@ func (c Changes) Revived(queue, kind string, was jobtype.Status) {
 	if was.Final() {
 		c.Add(queue, kind, string(was), 0, -1)
 	}
+}
+
+// Reduce removes what changes nothing.
+func (c Changes) Reduce() {
+	maps.DeleteFunc(c, func(_ series, sum change) bool { return sum == change{} })
 }
 
 // Write appends the changes to sqluice_job_changes. It must run in the transaction that made them.

@@ -1,1 +1,1 @@
-DROP TABLE sqluice_goose_version
+DROP TABLE sqluice_migrations

@@ -6,4 +6,4 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON queue.sqluice_refusals, queue.sqluice_sc
 GRANT SELECT, INSERT, UPDATE ON queue.sqluice_queues TO queue_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON queue.sqluice_job_errors TO queue_worker;
 GRANT SELECT, INSERT, DELETE ON queue.sqluice_job_audit, queue.sqluice_sensitive_fields TO queue_worker;
-GRANT SELECT ON queue.sqluice_moves, queue.sqluice_goose_version TO queue_worker;
+GRANT SELECT ON queue.sqluice_moves, queue.sqluice_migrations TO queue_worker;

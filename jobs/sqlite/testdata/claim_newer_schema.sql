@@ -1,1 +1,1 @@
-INSERT INTO sqluice_goose_version (version_id, is_applied) VALUES (?1, 1)
+INSERT INTO sqluice_migrations (version_id, is_applied) VALUES (?1, 1)

@@ -6,6 +6,11 @@ SELECT ARRAY(
        ARRAY(
            SELECT CAST(n.nspname AS TEXT) FROM unnest(CASE WHEN CAST($1 AS TEXT) = '' THEN current_schemas(false) ELSE ARRAY[CAST($1 AS name)] END) WITH ORDINALITY AS p (name, i)
            CROSS JOIN pg_namespace AS n CROSS JOIN pg_class AS c
+           WHERE n.nspname = p.name AND c.relnamespace = n.oid AND c.relname = 'sqluice_migrations' ORDER BY p.i
+       ),
+       ARRAY(
+           SELECT CAST(n.nspname AS TEXT) FROM unnest(CASE WHEN CAST($1 AS TEXT) = '' THEN current_schemas(false) ELSE ARRAY[CAST($1 AS name)] END) WITH ORDINALITY AS p (name, i)
+           CROSS JOIN pg_namespace AS n CROSS JOIN pg_class AS c
            WHERE n.nspname = p.name AND c.relnamespace = n.oid AND c.relname = 'sqluice_goose_version' ORDER BY p.i
        ),
        COALESCE(CAST(current_schema() AS TEXT), ''),

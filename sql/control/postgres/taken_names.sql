@@ -4,4 +4,4 @@ SELECT COALESCE(string_agg(DISTINCT CAST(n.name AS TEXT), ', '), '') FROM (
     UNION ALL SELECT p.proname, p.pronamespace FROM pg_proc AS p
 ) AS n (name, place)
 JOIN pg_namespace AS s ON s.oid = n.place AND s.nspname = COALESCE(NULLIF($1, ''), current_schema())
-WHERE n.name LIKE 'sqluice!_%' ESCAPE '!' AND n.name NOT LIKE 'sqluice!_goose!_version%' ESCAPE '!'
+WHERE n.name LIKE 'sqluice!_%' ESCAPE '!' AND n.name NOT LIKE 'sqluice!_migrations%' ESCAPE '!'

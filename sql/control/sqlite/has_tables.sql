@@ -1,2 +1,3 @@
-SELECT COALESCE(MAX(name = 'sqluice_goose_version'), false), COALESCE(MAX(name = 'sqluice_jobs'), false)
-FROM sqlite_schema WHERE type = 'table' AND name IN ('sqluice_goose_version', 'sqluice_jobs')
+SELECT COALESCE(MAX(name = 'sqluice_migrations'), false), COALESCE(MAX(name = 'sqluice_jobs'), false),
+       COALESCE(MAX(name = 'sqluice_goose_version'), false)
+FROM sqlite_schema WHERE type = 'table' AND name IN ('sqluice_migrations', 'sqluice_jobs', 'sqluice_goose_version')

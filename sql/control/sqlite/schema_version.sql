@@ -1,1 +1,1 @@
-SELECT COALESCE(MAX(version_id), 0) FROM sqluice_goose_version
+SELECT COALESCE(MAX(version_id), 0) FROM sqluice_migrations

@@ -1,57 +1,22 @@
 -- +goose Up
--- The names that this migration makes must be free.
-CREATE TEMP TABLE sqluice_taken (names TEXT);
--- +goose StatementBegin
-CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
-BEGIN
-    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
-END;
--- +goose StatementEnd
-INSERT INTO sqluice_taken (names)
-SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
-    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
-        'sqluice_job_errors', 'sqluice_job_errors_job', 'sqluice_job_errors_new_id', 'sqluice_job_errors_keep_id',
-        'sqluice_jobs_delete_errors'
-    ) ORDER BY s.name
-) AS n) AS t WHERE t.names IS NOT NULL;
-DROP TABLE sqluice_taken;
-
--- How often a job is tried, how long an attempt may take, and what became of attempts.
-ALTER TABLE sqluice_jobs ADD COLUMN max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767);
--- Microseconds; 0 means the kind's own timeout. Less than a millisecond is a number of seconds.
-ALTER TABLE sqluice_jobs ADD COLUMN timeout INTEGER NOT NULL DEFAULT 0
-    CONSTRAINT timeout_is_in_microseconds CHECK (timeout = 0 OR timeout BETWEEN 1000 AND 9223372036854775);
-ALTER TABLE sqluice_jobs ADD COLUMN last_error TEXT CHECK (last_error IS NULL OR instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576);
-
--- One row for every attempt that did not end well, and for the latest ones that were snoozed, released or cancelled.
+-- One row for each attempt that did not end well, and for the latest ones that were snoozed, released or cancelled.
 CREATE TABLE sqluice_job_errors (
     id         INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
     job_id     INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
     attempt    INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 1000000000),
     worker_id  INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991),
-    started_at INTEGER CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
-    ended_at   INTEGER NOT NULL CONSTRAINT ended_at_is_in_unix_microseconds CHECK (ended_at BETWEEN 100000000000000 AND 253402300799999999 OR ended_at = 0),
-    cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled')),
+    started_at INTEGER
+               CONSTRAINT started_at_is_in_unix_microseconds
+               CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
+    ended_at   INTEGER NOT NULL
+               CONSTRAINT ended_at_is_in_unix_microseconds CHECK (ended_at BETWEEN 100000000000000 AND 253402300799999999 OR ended_at = 0),
+    cause      TEXT    NOT NULL
+               CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled')),
     message    TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
     stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;
 
 CREATE INDEX sqluice_job_errors_job ON sqluice_job_errors (job_id, attempt);
-
--- +goose StatementBegin
-CREATE TRIGGER sqluice_job_errors_new_id AFTER INSERT ON sqluice_job_errors
-WHEN NEW.id > 4503599627370496
-BEGIN
-    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NOT EXISTS (SELECT 1 FROM sqluice_job_errors WHERE id = NEW.id - 1);
-END;
--- +goose StatementEnd
--- +goose StatementBegin
-CREATE TRIGGER sqluice_job_errors_keep_id BEFORE UPDATE OF id ON sqluice_job_errors WHEN NEW.id <> OLD.id
-BEGIN
-    SELECT RAISE(ABORT, 'an id never changes');
-END;
--- +goose StatementEnd
 
 -- In place of a foreign key, which costs every update of jobs an eighth and is off in other programs by default.
 -- +goose StatementBegin
@@ -64,6 +29,3 @@ END;
 -- +goose Down
 DROP TRIGGER sqluice_jobs_delete_errors;
 DROP TABLE sqluice_job_errors;
-ALTER TABLE sqluice_jobs DROP COLUMN last_error;
-ALTER TABLE sqluice_jobs DROP COLUMN timeout;
-ALTER TABLE sqluice_jobs DROP COLUMN max_attempts;

@@ -1,13 +1,13 @@
 -- name: AddJobChanges :exec
 -- AddJobChanges notes what a transaction did to jobs: a JSON list of [queue, kind, event, times, jobs].
 INSERT INTO sqluice_job_changes (at, queue, kind, event, times, jobs)
-SELECT CAST(@at AS BIGINT), e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
+SELECT @at, e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: TakeJobChanges :many
 -- TakeJobChanges removes up to n notes after an id and returns them.
 DELETE FROM sqluice_job_changes WHERE id = ANY (ARRAY(
-    SELECT c.id FROM sqluice_job_changes AS c WHERE c.id > CAST(@after AS BIGINT) ORDER BY c.id LIMIT CAST(@n AS BIGINT) FOR UPDATE SKIP LOCKED
+    SELECT c.id FROM sqluice_job_changes AS c WHERE c.id > @after ORDER BY c.id LIMIT CAST(@n AS BIGINT) FOR UPDATE SKIP LOCKED
 ))
 RETURNING at, queue, kind, event, times, jobs;
 
@@ -32,18 +32,18 @@ ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = L
 -- another.
 SELECT h.queue, h.start_at AS at, h.event, h.bucket, h.times, CAST(0 AS BIGINT) AS noted
 FROM sqluice_job_history AS h
-WHERE h.step = CAST(@step AS BIGINT) AND h.start_at = ANY (CAST((
-    SELECT CAST(translate(CAST(@starts AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+WHERE h.step = @step AND h.start_at = ANY (CAST((
+    SELECT CAST(translate(@starts, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
   AND h.queue = ANY (ARRAY(
     SELECT q.value FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)))
-  AND h.kind = CAST(@kind AS TEXT)
+  AND h.kind = @kind
 UNION ALL
-SELECT c.queue, CAST(c.at - c.at % 60000000 AS BIGINT) AS at, c.event, CAST(0 AS BIGINT) AS bucket,
-       CAST(SUM(c.times) AS BIGINT) AS times, CAST(1 AS BIGINT) AS noted
+SELECT c.queue, CAST(c.at - c.at % 60000000 AS BIGINT) AS at, c.event, 0 AS bucket,
+       CAST(SUM(c.times) AS BIGINT) AS times, 1 AS noted
 FROM sqluice_job_changes AS c
-WHERE c.times <> 0 AND c.at >= CAST(@since AS BIGINT) AND c.at < CAST(@until AS BIGINT)
-  AND (CAST(@kind AS TEXT) = '' OR c.kind = CAST(@kind AS TEXT))
+WHERE c.times <> 0 AND c.at >= @since AND c.at < @until
+  AND (@kind = '' OR c.kind = @kind)
 GROUP BY c.queue, c.at - c.at % 60000000, c.event;
 
 -- name: LockCounts :exec

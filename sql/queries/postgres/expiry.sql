@@ -1,15 +1,15 @@
 -- name: ExpireJobs :many
 -- ExpireJobs ends those jobs of a JSON list of ids that were to start by now and were not. RecordExpiredJobs follows.
 -- It does not wait for rows that are locked (on SQLite none are).
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @now,
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL,
                 last_error = 'not started by ' || to_char(to_timestamp(start_by / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((
-        SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+        SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
       ) AS BIGINT[]))
-      AND j.start_by <= CAST(@now AS BIGINT) AND COALESCE(j.status, '') IN ('scheduled', 'pending')
+      AND j.start_by <= @now AND COALESCE(j.status, '') IN ('scheduled', 'pending')
     FOR UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, queue, kind, unique_key;
@@ -17,7 +17,7 @@ RETURNING id, queue, kind, unique_key;
 -- name: RecordExpiredJobs :exec
 -- RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.
 INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message)
-SELECT j.id, j.attempt, CAST(@now AS BIGINT), 'expired', COALESCE(j.last_error, '') FROM sqluice_jobs AS j
+SELECT j.id, j.attempt, @now, 'expired', COALESCE(j.last_error, '') FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
-    SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+    SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[])) ORDER BY j.id;

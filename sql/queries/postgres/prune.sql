@@ -5,7 +5,7 @@ DELETE FROM sqluice_jobs WHERE id = ANY (ARRAY(
     SELECT f.id FROM sqluice_jobs AS f
     WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(@status AS TEXT)
       AND f.finished_at < CAST(@before AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = f.id AND r.action = 'prune' AND r.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = f.id AND r.action = 'prune' AND r.again_at > @now LIMIT 1 OFFSET 0)
     ORDER BY f.finished_at LIMIT CAST(@n AS BIGINT)
     FOR UPDATE OF f SKIP LOCKED
 ));
@@ -15,13 +15,13 @@ DELETE FROM sqluice_jobs WHERE id = ANY (ARRAY(
 -- It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 DELETE FROM sqluice_jobs WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.id > CAST(@after AS BIGINT) AND d.id <= CAST(@last_id AS BIGINT) AND d.status IN ('done', 'failed', 'cancelled')
+    WHERE d.id > @after AND d.id <= @last_id AND d.status IN ('done', 'failed', 'cancelled')
       AND d.finished_at < CAST(@now AS BIGINT) - COALESCE((
           SELECT COALESCE(r.keep, 253402300799999999) FROM sqluice_retentions AS r
           WHERE CAST(@rules AS BIGINT) = 1 AND r.status = d.status AND r.kind IN ('', d.kind) AND r.queue IN ('', d.queue)
           ORDER BY r.kind = '', r.queue = '', r.origin LIMIT 1
       ), CASE d.status WHEN 'done' THEN CAST(@done AS BIGINT) WHEN 'failed' THEN CAST(@failed AS BIGINT)
                        ELSE CAST(@cancelled AS BIGINT) END)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS a WHERE a.job_id = d.id AND a.action = 'prune' AND a.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS a WHERE a.job_id = d.id AND a.action = 'prune' AND a.again_at > @now LIMIT 1 OFFSET 0)
     FOR UPDATE OF d SKIP LOCKED
 ));

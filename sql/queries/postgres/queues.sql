@@ -1,10 +1,10 @@
 -- name: ResumeDueQueues :execrows
 -- ResumeDueQueues allows claims from the queues again whose pause is over: from all of them, or from the one with a name. It does not
 -- wait for rows that are locked (on SQLite none are).
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_queues SET updated_at = @now, paused_at = NULL, paused_until = NULL, paused_by = NULL
 WHERE name IN (
-    SELECT q.name FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL AND q.paused_until <= CAST(@now AS BIGINT)
-      AND (CAST(sqlc.narg('name') AS TEXT) IS NULL OR q.name = CAST(sqlc.narg('name') AS TEXT))
+    SELECT q.name FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL AND q.paused_until <= @now
+      AND (q.name = sqlc.narg('name') OR sqlc.narg('name') IS NULL)
     FOR UPDATE SKIP LOCKED
 );
 
@@ -13,6 +13,6 @@ WHERE name IN (
 -- that are locked (on SQLite none are).
 DELETE FROM sqluice_kind_pauses WHERE (queue, kind) IN (
     SELECT k.queue, k.kind FROM sqluice_kind_pauses AS k WHERE k.paused_until <= CAST(@now AS BIGINT)
-      AND (CAST(sqlc.narg('queue') AS TEXT) IS NULL OR k.queue = CAST(sqlc.narg('queue') AS TEXT) AND k.kind = CAST(sqlc.narg('kind') AS TEXT))
+      AND (CAST(sqlc.narg('queue') AS TEXT) IS NULL OR k.queue = sqlc.narg('queue') AND k.kind = sqlc.narg('kind'))
     FOR UPDATE SKIP LOCKED
 );

@@ -3,24 +3,24 @@
 SELECT c.id FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     SELECT j.id, j.priority, j.run_after FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
-      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = k.value)
-      AND j.run_after <= CAST(@now AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = k.value)
+      AND j.run_after <= @now
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > @now LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
 ) AS c
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
 ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT);
 
 -- name: PromoteListedJobs :execrows
 -- PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
 -- It does not wait for rows that are locked (on SQLite none are).
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((
-        SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+        SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
       ) AS BIGINT[]))
-      AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= CAST(@now AS BIGINT)
+      AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= @now
     FOR UPDATE OF j SKIP LOCKED
 ));

@@ -1,9 +1,9 @@
 -- name: RecordHeldJobs :exec
 -- RecordHeldJobs notes the end of all attempts of a worker that has said that it stops, but of those whose cancellation was requested.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
-SELECT l.id, l.attempt, l.worker_id, l.started_at, CAST(@now AS BIGINT), 'released', '' FROM (
+SELECT l.id, l.attempt, l.worker_id, l.started_at, @now, 'released', '' FROM (
     SELECT j.id, j.attempt, j.worker_id, j.started_at FROM sqluice_jobs AS j
-    WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.cancel_requested_at IS NULL
+    WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.cancel_requested_at IS NULL
     ORDER BY j.id FOR NO KEY UPDATE) AS l;
 
 -- name: RecordStuckJobs :execrows
@@ -12,7 +12,7 @@ SELECT l.id, l.attempt, l.worker_id, l.started_at, CAST(@now AS BIGINT), 'releas
 -- A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 -- ids, when not empty, is a JSON list of the only jobs that it looks at.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
-SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT),
+SELECT j.id, j.attempt, j.worker_id, j.started_at, @now,
        CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason <> 'crash' THEN 'lost' ELSE 'crash' END,
        CASE WHEN s.end_reason = 'stopped' THEN 'the worker stopped without recording the end: worker '
             WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost'
@@ -22,11 +22,11 @@ FROM (
        claimed, would else be looked at anew beside the workers as they were before. */
     SELECT r.id, r.attempt, w.id AS worker, w.ended_at, w.end_reason, w.name
     FROM sqluice_jobs AS r LEFT JOIN sqluice_workers AS w ON w.id = r.worker_id
-    WHERE r.status = 'running'
+    WHERE r.status = 'running' AND r.finished_at IS NULL
       AND (COALESCE(r.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
-      AND (CAST(@ids AS TEXT) = '' OR r.id = ANY (CAST(translate(NULLIF(CAST(@ids AS TEXT), ''), '[]', '{}') AS BIGINT[])))
+      AND (CAST(@ids AS TEXT) = '' OR r.id = ANY (CAST(translate(NULLIF(@ids, ''), '[]', '{}') AS BIGINT[])))
     OFFSET 0
 ) AS s
-JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND COALESCE(j.status, '') = 'running'
-WHERE COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) OR s.worker IS NULL OR s.ended_at IS NOT NULL
+JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND j.status = 'running'
+WHERE COALESCE(j.lease_until, 0) < @lease_before OR s.worker IS NULL OR s.ended_at IS NOT NULL
 FOR UPDATE OF j SKIP LOCKED;

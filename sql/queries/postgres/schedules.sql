@@ -11,7 +11,7 @@ SELECT CAST(COALESCE((
            SELECT MIN(c.next_at) FROM sqluice_schedules AS c
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM jsonb_array_elements_text(CAST(CAST(@declared AS TEXT) AS jsonb)) AS d (value))
        ), -1) AS BIGINT) AS next_declared,
-       CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
+       (SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS owed,
        CAST(COALESCE(LEAST((SELECT MIN(CASE WHEN q.paused_until = 0 THEN 1 ELSE q.paused_until END) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL),
                            (SELECT MIN(CASE WHEN k.paused_until = 0 THEN 1 ELSE k.paused_until END) FROM sqluice_kind_pauses AS k)), 0) AS BIGINT) AS pause_end,
        CAST(COALESCE((
@@ -31,19 +31,19 @@ SELECT CAST(COALESCE((
 SELECT u.name FROM (
     SELECT a.name, a.next_at FROM (
         SELECT s.name, s.next_at FROM sqluice_schedules AS s
-        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= CAST(@now AS BIGINT)
+        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= @now
           AND s.name NOT IN (SELECT w.value FROM jsonb_array_elements_text(CAST(CAST(@without AS TEXT) AS jsonb)) AS w (value))
         ORDER BY s.next_at LIMIT CAST(@n AS BIGINT)
     ) AS a
     UNION
     SELECT c.name, c.next_at FROM sqluice_schedules AS c
-    WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.next_at <= CAST(@now AS BIGINT)
-      AND c.name IN (SELECT d.value FROM jsonb_array_elements_text(CAST(CAST(@declared AS TEXT) AS jsonb)) AS d (value)) AND c.name NOT IN (SELECT x.value FROM jsonb_array_elements_text(CAST(CAST(@without AS TEXT) AS jsonb)) AS x (value))
+    WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.next_at <= @now
+      AND c.name IN (SELECT d.value FROM jsonb_array_elements_text(CAST(CAST(@declared AS TEXT) AS jsonb)) AS d (value)) AND c.name NOT IN (SELECT x.value FROM jsonb_array_elements_text(CAST(@without AS jsonb)) AS x (value))
     UNION
     SELECT o.name, o.owed_at FROM sqluice_schedules AS o LEFT JOIN sqluice_jobs AS j ON j.id = o.last_job_id
     WHERE o.owed_at IS NOT NULL AND o.paused_at IS NULL
       AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
-      AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM jsonb_array_elements_text(CAST(CAST(@declared AS TEXT) AS jsonb)) AS e (value))) AND o.name NOT IN (SELECT y.value FROM jsonb_array_elements_text(CAST(CAST(@without AS TEXT) AS jsonb)) AS y (value))
+      AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM jsonb_array_elements_text(CAST(@declared AS jsonb)) AS e (value))) AND o.name NOT IN (SELECT y.value FROM jsonb_array_elements_text(CAST(@without AS jsonb)) AS y (value))
 ) AS u
 GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT CAST(@n AS BIGINT);
 

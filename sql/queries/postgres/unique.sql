@@ -1,7 +1,7 @@
 -- name: ReleaseSuccessors :execrows
 -- ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
 -- over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
-UPDATE sqluice_jobs SET run_after = successor_at, successor_at = NULL, updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = @now, run_after = successor_at, successor_at = NULL
 WHERE id = ANY (ARRAY(
     SELECT l.id FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS k (value)
     CROSS JOIN LATERAL (
@@ -17,5 +17,5 @@ WHERE id = ANY (ARRAY(
 -- name: DeletePastUniqueKeys :execrows
 -- DeletePastUniqueKeys removes up to n unique keys that are free again. It does not wait for rows that are locked (on SQLite none are).
 DELETE FROM sqluice_unique_keys WHERE (kind, unique_key) IN (
-    SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= CAST(@now AS BIGINT)
+    SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= @now
     ORDER BY k.until LIMIT CAST(@n AS BIGINT) FOR UPDATE SKIP LOCKED);

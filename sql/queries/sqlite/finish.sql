@@ -1,23 +1,23 @@
 -- name: CompleteJobs :execrows
 -- CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
 -- attempt number, as almost all of a batch do.
-UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET updated_at = @now, status = 'done', finished_at = @now,
                 lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT) /* not by sqluice_jobs_running */
-  AND attempt = CAST(@attempt AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
+WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
+  AND attempt = @attempt AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: DropCompletedJobs :many
 -- DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows. It returns
 -- the ids of the jobs that the worker still held.
 DELETE FROM sqluice_jobs
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT)
-  AND attempt = CAST(@attempt AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
+WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
+  AND attempt = @attempt AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
 RETURNING id;
 
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
 INSERT INTO sqluice_jobs (id, kind, result, created_at)
-SELECT j.id, j.kind, e.value->>2, CAST(@now AS BIGINT)
+SELECT j.id, j.kind, e.value->>2, @now
 FROM (SELECT i.value, CAST(@worker_id AS BIGINT) AS worker_id FROM json_each(CAST(@items AS TEXT)) AS i) AS e
 CROSS JOIN sqluice_jobs AS j ON j.id = e.value->>0
 WHERE j.status = 'running' AND j.worker_id = e.worker_id AND j.attempt = e.value->>1
@@ -27,18 +27,18 @@ ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_
 -- name: RecordReleasedJobs :exec
 -- RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They did not start.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message)
-SELECT j.id, j.attempt, j.worker_id, CAST(@now AS BIGINT), 'released', '' FROM sqluice_jobs AS j
+SELECT j.id, j.attempt, j.worker_id, @now, 'released', '' FROM sqluice_jobs AS j
 WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
-  AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = CAST(@attempt AS BIGINT)
+  AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = @attempt
   AND j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: ReleaseJobs :execrows
 -- ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
 -- all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
-  AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
+  AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = @attempt
   AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: ExtendLeases :execrows

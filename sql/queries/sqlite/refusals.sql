@@ -2,18 +2,18 @@
 -- ListClaimableJobIDs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them.
 SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
-      AND j.run_after <= CAST(@now AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
+      AND j.run_after <= @now
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > @now LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
 )
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = k.value)
+WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = k.value)
 ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT);
 
 -- name: PromoteListedJobs :execrows
 -- PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
 -- It does not wait for rows that are locked (on SQLite none are).
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
-  AND COALESCE(status, '') = 'scheduled' AND run_after <= CAST(@now AS BIGINT);
+  AND COALESCE(status, '') = 'scheduled' AND run_after <= @now;

@@ -11,7 +11,7 @@ SELECT CAST(COALESCE((
            SELECT MIN(c.next_at) FROM sqluice_schedules AS c
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM json_each(CAST(@declared AS TEXT)) AS d)
        ), -1) AS BIGINT) AS next_declared,
-       CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
+       (SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS owed,
        CAST(COALESCE((
            SELECT MIN(CASE WHEN e.paused_until = 0 THEN 1 ELSE e.paused_until END) FROM (
                SELECT q.paused_until FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL
@@ -35,19 +35,19 @@ SELECT CAST(COALESCE((
 SELECT u.name FROM (
     SELECT a.name, a.next_at FROM (
         SELECT s.name, s.next_at FROM sqluice_schedules AS s
-        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= CAST(@now AS BIGINT)
+        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= @now
           AND s.name NOT IN (SELECT w.value FROM json_each(CAST(@without AS TEXT)) AS w)
         ORDER BY s.next_at LIMIT CAST(@n AS BIGINT)
     ) AS a
     UNION
     SELECT c.name, c.next_at FROM sqluice_schedules AS c
-    WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.next_at <= CAST(@now AS BIGINT)
-      AND c.name IN (SELECT d.value FROM json_each(CAST(@declared AS TEXT)) AS d) AND c.name NOT IN (SELECT x.value FROM json_each(CAST(@without AS TEXT)) AS x)
+    WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.next_at <= @now
+      AND c.name IN (SELECT d.value FROM json_each(CAST(@declared AS TEXT)) AS d) AND c.name NOT IN (SELECT x.value FROM json_each(@without) AS x)
     UNION
     SELECT o.name, o.owed_at FROM sqluice_schedules AS o LEFT JOIN sqluice_jobs AS j ON j.id = o.last_job_id
     WHERE o.owed_at IS NOT NULL AND o.paused_at IS NULL
       AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
-      AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM json_each(CAST(@declared AS TEXT)) AS e)) AND o.name NOT IN (SELECT y.value FROM json_each(CAST(@without AS TEXT)) AS y)
+      AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM json_each(@declared) AS e)) AND o.name NOT IN (SELECT y.value FROM json_each(@without) AS y)
 ) AS u
 GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT CAST(@n AS BIGINT);
 

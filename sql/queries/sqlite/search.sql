@@ -2,24 +2,24 @@
 -- FindJobs finds those jobs of a JSON list of ids that all filters mean, the highest id first, and how many bytes their
 -- large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
 -- Tags that are no JSON list have no elements.
-SELECT j.id, CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
-    + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
+SELECT j.id, octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
+    + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS bytes
 FROM sqluice_jobs AS j
 WHERE j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
-  AND (CAST(sqlc.narg('status') AS TEXT) IS NULL OR j.status = CAST(sqlc.narg('status') AS TEXT))
-  AND (CAST(sqlc.narg('kind') AS TEXT) IS NULL OR j.kind = CAST(sqlc.narg('kind') AS TEXT))
-  AND (CAST(sqlc.narg('queue') AS TEXT) IS NULL OR j.queue = CAST(sqlc.narg('queue') AS TEXT))
-  AND (CAST(sqlc.narg('user_id') AS TEXT) IS NULL OR j.user_id = CAST(sqlc.narg('user_id') AS TEXT))
+  AND (j.status = CAST(sqlc.narg('status') AS TEXT) OR sqlc.narg('status') IS NULL)
+  AND (j.kind = sqlc.narg('kind') OR sqlc.narg('kind') IS NULL)
+  AND (j.queue = sqlc.narg('queue') OR sqlc.narg('queue') IS NULL)
+  AND (j.user_id = sqlc.narg('user_id') OR sqlc.narg('user_id') IS NULL)
   AND (CAST(sqlc.narg('tag') AS TEXT) IS NULL OR CASE WHEN json_valid(j.tags) THEN json_type(j.tags) END = 'array' AND EXISTS (
-    SELECT 1 FROM json_each(CASE WHEN json_valid(j.tags) THEN j.tags END) AS t WHERE t.type = 'text' AND t.value = CAST(sqlc.narg('tag') AS TEXT)))
+    SELECT 1 FROM json_each(CASE WHEN json_valid(j.tags) THEN j.tags END) AS t WHERE t.type = 'text' AND t.value = sqlc.narg('tag')))
   AND (CAST(sqlc.narg('text') AS TEXT) IS NULL
-       OR CAST(j.id AS TEXT) = CAST(sqlc.narg('text') AS TEXT)
-       OR instr(lower(j.kind), lower(CAST(sqlc.narg('text') AS TEXT))) > 0
-       OR instr(lower(j.request_id), lower(CAST(sqlc.narg('text') AS TEXT))) > 0
-       OR instr(lower(j.unique_key), lower(CAST(sqlc.narg('text') AS TEXT))) > 0
-       OR instr(lower(j.user_id), lower(CAST(sqlc.narg('text') AS TEXT))) > 0
-       OR instr(lower(j.last_error), lower(CAST(sqlc.narg('text') AS TEXT))) > 0 AND substr(j.last_error, 1, 18) <> 'sqluice:encrypted:'
-       OR instr(lower(j.payload), lower(CAST(sqlc.narg('text') AS TEXT))) > 0 AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
+       OR CAST(j.id AS TEXT) = sqlc.narg('text')
+       OR instr(lower(j.kind), lower(sqlc.narg('text'))) > 0
+       OR instr(lower(j.request_id), lower(sqlc.narg('text'))) > 0
+       OR instr(lower(j.unique_key), lower(sqlc.narg('text'))) > 0
+       OR instr(lower(j.user_id), lower(sqlc.narg('text'))) > 0
+       OR instr(lower(j.last_error), lower(sqlc.narg('text'))) > 0 AND substr(j.last_error, 1, 18) <> 'sqluice:encrypted:'
+       OR instr(lower(j.payload), lower(sqlc.narg('text'))) > 0 AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
           AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
 ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
 
@@ -31,7 +31,7 @@ SELECT j.* FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(C
 -- ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
 SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = CAST(@status AS TEXT)
-  AND j.id < CAST(@before_id AS BIGINT)
+  AND j.id < @before_id
 ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ListEndedAmong :many

@@ -2,7 +2,7 @@
 -- KeepLastID has new jobs get ids above one, by a row of the status 'deleted' behind it, unless there is a later row.
 INSERT INTO sqluice_jobs (id, kind, status, created_at, updated_at, run_after)
 SELECT CAST(@id AS BIGINT) + 1, 'deleted', 'deleted', 0, 0, 0
-WHERE CAST(@id AS BIGINT) >= (SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j);
+WHERE @id >= (SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j);
 
 -- name: FreeIDs :exec
 -- FreeIDs removes rows of the status 'deleted' that keep an id below others, for jobs that are added with their ids.

@@ -1,0 +1,56 @@
+// Package printable makes texts of the database safe to show. Names may hold control characters: plain SQL puts them there. It knows no
+// place where texts are shown; package cmd/sqluice, the labels of metrics and the dashboard use it.
+package printable
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Line returns a text with its control and formatting characters escaped, line breaks and tabs included: these could move the cursor
+// of a terminal, change colours or reverse the text.
+func Line(s string) string { return escape(s, Harmful) }
+
+// Lines returns what Line does, with line breaks and tabs kept.
+func Lines(s string) string {
+	return escape(s, func(r rune) bool { return r != '\n' && r != '\t' && Harmful(r) })
+}
+
+// Page returns the text of a page with the characters escaped that no HTML and no raw JSON holds: control characters other than tabs
+// and line breaks.
+func Page(html string) string {
+	return escape(html, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' && r != '\r' })
+}
+
+// Harmful reports whether a character is a control or formatting character, or a line separator.
+func Harmful(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+// escape returns s with the characters escaped that special picks, and with U+FFFD in place of bytes that are no UTF-8.
+func escape(s string, special func(rune) bool) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r == utf8.RuneError || special(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for _, r := range s { // a byte that is no UTF-8 is U+FFFD here
+		switch {
+		case !special(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+	}
+	return b.String()
+}

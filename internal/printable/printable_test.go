@@ -1,0 +1,20 @@
+package printable_test
+
+import (
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/printable"
+)
+
+func TestEscapes(t *testing.T) {
+	const name = "a\x1b[31m\n\tb\u009b\u202ec\xffd\r\x7f"
+	for what, got := range map[string][2]string{
+		"a line": {printable.Line(name), `a\x1b[31m\n\tb\u{9b}\u{202e}c` + "\ufffd" + `d\r\x7f`},
+		"lines":  {printable.Lines(name), `a\x1b[31m` + "\n\t" + `b\u{9b}\u{202e}c` + "\ufffd" + `d\r\x7f`},
+		"a page": {printable.Page(name), `a\x1b[31m` + "\n\tb\u009b\u202ec\ufffdd\r\x7f"},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s is %q, want %q", what, got[0], got[1])
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/db/sqliteonly"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// recountStep is how many jobs one statement of a recount reads.
+const recountStep = 10_000
+
+// recounts correct the counts of a database.
+type recounts struct {
+	files   *files
+	side    sideFolder
+	options options
+	now     func() time.Time
+	ready   func(context.Context) error              // looks at the schema
+	settle  func(context.Context) error              // waits until every transaction that wrote before has ended
+	write   func(context.Context, engine.Func) error // runs a function in a transaction
+}
+
+// errRecounting is a state that passes: another recount of the database goes on.
+var errRecounting = fmt.Errorf("%w: another recount of the database is under way", jobs.ErrBusy)
+
+// Recount implements [engine.Store]. It reads all jobs in one read transaction, beside which others write, and then adds what
+// the counts lack as notes in a brief write. That is exact, because every change of a job adds its own difference to the
+// counts: what is missing at the moment of the snapshot is missing later too, unless another recount adds it. The lock keeps
+// other recounts out, and the wait for the write lock ends those in callers' transactions that were begun before.
+func (r recounts) Recount(ctx context.Context) (int64, error) {
+	if err := r.ready(ctx); err != nil {
+		return 0, err
+	}
+	unlock, err := r.side.lock(ctx, recountFile)
+	if err != nil {
+		return 0, core.EndFirst(ctx, err)
+	}
+	defer unlock()
+	if err := r.settle(ctx); err != nil {
+		return 0, err
+	}
+	missing, err := r.missingCounts(ctx)
+	if err != nil || len(missing) == 0 {
+		return 0, core.EndFirst(ctx, translate(err))
+	}
+	err = r.write(ctx, func(ctx context.Context, q db.Querier) error {
+		return missing.Write(ctx, q, core.Micros(r.now()))
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(missing)), nil
+}
+
+// RecountIn implements [engine.Store]. It takes the write lock before it tries the lock of recounts. So Recount either begins
+// later, and then waits for this transaction's end before it reads its snapshot, or holds the lock of recounts already.
+func (r recounts) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
+	if _, err := q.DeleteEmptyJobCounts(ctx); err != nil { // which takes SQLite's write lock until the end of the transaction
+		return 0, err
+	}
+	unlock, err := r.side.tryLock(recountFile)
+	if err != nil {
+		return 0, err
+	}
+	if unlock == nil {
+		return 0, errRecounting
+	}
+	defer unlock()
+	return q.RecountJobs(ctx, core.Micros(r.now()))
+}
+
+// missingCounts returns what the counts lack, or have too much, at one moment. It keeps a sum for each queue, kind and status
+// in memory, and as many jobs as one statement reads.
+func (r recounts) missingCounts(ctx context.Context) (missing stats.Changes, err error) {
+	if err := r.files.intact(); err != nil {
+		return nil, err
+	}
+	pool, err := openPool(r.files.main.path, r.options, true) // not a connection that others wait for
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, pool.Close(), r.files.intact()) }()
+	tx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ignoreDone(tx.Rollback())) }()
+	missing, q := stats.Changes{}, sqliteonly.New(tx)
+	for after := int64(math.MinInt64); ; {
+		rows, err := q.CountJobStep(ctx, sqliteonly.CountJobStepParams{After: after, N: recountStep})
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for _, row := range rows {
+			after = max(after, row.LastID)
+			if jobs.Status(row.Status).Final() {
+				missing.Add(row.Queue, row.Kind, row.Status, 0, row.Jobs)
+			}
+		}
+	}
+	sums, err := q.SumJobCounts(ctx)
+	for _, row := range sums {
+		missing.Add(row.Queue, row.Kind, row.Status, 0, -row.Jobs)
+	}
+	missing.Reduce()
+	return missing, err
+}
+
+// ignoreDone returns nil for the error of a transaction that has ended, as by the end of its context.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,1 @@
+UPDATE sqluice_jobs SET id = 1 + (SELECT MAX(id) FROM sqluice_jobs WHERE id < 9007199254740991) WHERE id = 9007199254740991

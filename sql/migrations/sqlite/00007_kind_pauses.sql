@@ -1,0 +1,25 @@
+-- +goose Up
+-- The kinds whose jobs no worker claims from a queue: a row for each, which is removed when the kind is resumed. A plain
+-- INSERT INTO sqluice_kind_pauses (queue, kind) VALUES ('default', 'mail') is a good pause. A worker ends one that has paused_until.
+-- paused_by is the actor of the pause, for people to see.
+CREATE TABLE sqluice_kind_pauses (
+    queue        TEXT    NOT NULL DEFAULT 'default'
+                 CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
+    kind         TEXT    NOT NULL
+                 CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
+    paused_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                 CONSTRAINT paused_at_is_in_unix_microseconds
+                 CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
+    paused_until INTEGER
+                 CONSTRAINT paused_until_is_in_unix_microseconds
+                 CHECK (paused_until BETWEEN 100000000000000 AND 253402300799999999 OR paused_until = 0),
+    paused_by    TEXT
+                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0),
+    updated_at   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                 CONSTRAINT updated_at_is_in_unix_microseconds
+                 CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
+    PRIMARY KEY (queue, kind)
+) STRICT, WITHOUT ROWID;
+
+-- +goose Down
+DROP TABLE sqluice_kind_pauses;

@@ -1,0 +1,31 @@
+-- name: ListJobIDsByName :many
+-- ListJobIDsByName lists ids of jobs that have a status, in no order: all when they are fewer than n. Of the pending and the
+-- scheduled jobs it lists those of one queue and, unless kind is empty, of one kind; of the failed jobs those of one kind.
+-- Each is read from an index of its own, in its order: without an order the server may take an index of all queues.
+SELECT i.id FROM (
+    SELECT pp.id FROM (
+        SELECT p.id FROM sqluice_jobs AS p
+        WHERE p.status = 'pending' AND CAST(@status AS TEXT) = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = CAST(@kind AS TEXT)
+        ORDER BY p.priority DESC, p.run_after, p.id LIMIT CAST(@n AS BIGINT)) AS pp
+    UNION ALL
+    SELECT qq.id FROM (
+        SELECT q.id FROM sqluice_jobs AS q
+        WHERE q.status = 'pending' AND CAST(@status AS TEXT) = 'pending' AND q.queue = CAST(@queue AS TEXT) AND CAST(@kind AS TEXT) = ''
+        ORDER BY q.kind, q.priority DESC, q.run_after, q.id LIMIT CAST(@n AS BIGINT)) AS qq
+    UNION ALL
+    SELECT ss.id FROM (
+        SELECT s.id FROM sqluice_jobs AS s
+        WHERE s.status = 'scheduled' AND CAST(@status AS TEXT) = 'scheduled' AND s.queue = CAST(@queue AS TEXT) AND s.kind >= CAST(@kind AS TEXT) AND s.kind <= CAST(@kind AS TEXT)
+        ORDER BY s.kind, s.run_after /* a range, whose order the index of run_after alone does not have */
+        LIMIT CAST(@n AS BIGINT)) AS ss
+    UNION ALL
+    SELECT tt.id FROM (
+        SELECT t.id FROM sqluice_jobs AS t
+        WHERE t.status = 'scheduled' AND CAST(@status AS TEXT) = 'scheduled' AND t.queue = CAST(@queue AS TEXT) AND CAST(@kind AS TEXT) = ''
+        ORDER BY t.kind, t.run_after LIMIT CAST(@n AS BIGINT)) AS tt
+    UNION ALL
+    SELECT ff.id FROM (
+        SELECT f.id FROM sqluice_jobs AS f
+        WHERE f.status = 'failed' AND CAST(@status AS TEXT) = 'failed' AND f.kind = CAST(@kind AS TEXT)
+        ORDER BY f.finished_at LIMIT CAST(@n AS BIGINT)) AS ff
+) AS i LIMIT CAST(@n AS BIGINT);

@@ -1,0 +1,7 @@
+-- name: ListJobIDsOfUser :many
+-- ListJobIDsOfUser lists the ids of a user's jobs, the highest first, below an id: a step of a search.
+SELECT j.id FROM sqluice_jobs AS j
+WHERE j.user_id IS NOT NULL AND j.user_id = ANY (ARRAY[CAST(@user_id AS TEXT)])
+  AND j.id < CAST(@before_id AS BIGINT) AND j.status <> 'deleted'
+ORDER BY j.user_id DESC, /* as sqluice_jobs_user is ordered: for the order of ids alone the server may go through all jobs */
+         j.id DESC LIMIT CAST(@n AS BIGINT);
