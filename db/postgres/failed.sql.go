@@ -25,8 +25,8 @@ FROM sqluice_jobs AS j WHERE j.id IN (
     UNION ALL
     SELECT o.id FROM (
         SELECT k.id FROM sqluice_jobs AS k
-        WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (CAST($4 AS TEXT), CAST($1 AS BIGINT)) /* kind equal, in a form that only sqluice_jobs_failed_kind serves */
-          AND (k.kind, k.finished_at, k.id) < (CAST($4 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT))
+        WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= ($4, $1) /* kind equal, in a form that only sqluice_jobs_failed_kind serves */
+          AND (k.kind, k.finished_at, k.id) < ($4, $2, $3)
         ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT CAST($5 AS BIGINT)) AS o
 ) ORDER BY j.finished_at DESC, j.id DESC
 `
@@ -48,7 +48,7 @@ type ListFailedJobsRow struct {
 	Bytes      int64  `json:"bytes"`
 }
 
-// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
+// ListFailedJobs lists the jobs that failed since a time, the latest first: the columns of a list, and how many
 // bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
 func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error) {
 	rows, err := q.db.Query(ctx, listFailedJobs,
@@ -100,7 +100,7 @@ FROM (
         UNION ALL
         SELECT o.id, o.kind, o.error, o.finished_at FROM (
             SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
-            WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (CAST($2 AS TEXT), CAST($1 AS BIGINT)) AND k.kind <= CAST($2 AS TEXT) /* as above */
+            WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= ($2, $1) AND k.kind <= $2 /* as above */
             ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT CAST($3 AS BIGINT)) AS o
     ) AS f
     GROUP BY f.kind, f.error

@@ -18,23 +18,23 @@ SELECT i.id FROM (
     UNION ALL
     SELECT qq.id FROM (
         SELECT q.id FROM sqluice_jobs AS q
-        WHERE q.status = 'pending' AND CAST($1 AS TEXT) = 'pending' AND q.queue = CAST($2 AS TEXT) AND CAST($3 AS TEXT) = ''
+        WHERE q.status = 'pending' AND $1 = 'pending' AND q.queue = $2 AND $3 = ''
         ORDER BY q.kind, q.priority DESC, q.run_after, q.id LIMIT CAST($4 AS BIGINT)) AS qq
     UNION ALL
     SELECT ss.id FROM (
         SELECT s.id FROM sqluice_jobs AS s
-        WHERE s.status = 'scheduled' AND CAST($1 AS TEXT) = 'scheduled' AND s.queue = CAST($2 AS TEXT) AND s.kind >= CAST($3 AS TEXT) AND s.kind <= CAST($3 AS TEXT)
+        WHERE s.status = 'scheduled' AND $1 = 'scheduled' AND s.queue = $2 AND s.kind >= $3 AND s.kind <= $3
         ORDER BY s.kind, s.run_after /* a range, whose order the index of run_after alone does not have */
         LIMIT CAST($4 AS BIGINT)) AS ss
     UNION ALL
     SELECT tt.id FROM (
         SELECT t.id FROM sqluice_jobs AS t
-        WHERE t.status = 'scheduled' AND CAST($1 AS TEXT) = 'scheduled' AND t.queue = CAST($2 AS TEXT) AND CAST($3 AS TEXT) = ''
+        WHERE t.status = 'scheduled' AND $1 = 'scheduled' AND t.queue = $2 AND $3 = ''
         ORDER BY t.kind, t.run_after LIMIT CAST($4 AS BIGINT)) AS tt
     UNION ALL
     SELECT ff.id FROM (
         SELECT f.id FROM sqluice_jobs AS f
-        WHERE f.status = 'failed' AND CAST($1 AS TEXT) = 'failed' AND f.kind = CAST($3 AS TEXT)
+        WHERE f.status = 'failed' AND $1 = 'failed' AND f.kind = $3
         ORDER BY f.finished_at LIMIT CAST($4 AS BIGINT)) AS ff
 ) AS i LIMIT CAST($4 AS BIGINT)
 `

@@ -244,7 +244,7 @@ type Querier interface {
 	ListErrorTexts(ctx context.Context, arg ListErrorTextsParams) ([]ListErrorTextsRow, error)
 	// ListExpiredJobIDs lists up to n jobs that failed or were cancelled before a time and are not set aside, the oldest first.
 	ListExpiredJobIDs(ctx context.Context, arg ListExpiredJobIDsParams) ([]int64, error)
-	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
+	// ListFailedJobs lists the jobs that failed since a time, the latest first: the columns of a list, and how many
 	// bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
 	// ListFreeSuccessors lists up to n successors whose unique keys no other live job holds, in the order of kinds and keys, after one.

@@ -139,7 +139,8 @@ type Querier interface {
 	FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([]FailStuckJobsRow, error)
 	// FindJobs finds those jobs of a JSON list of ids that all filters mean, the highest id first, and how many bytes their
 	// large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
-	// Tags that are no JSON list have no elements.
+	// Tags that are no JSON list have no elements. The test for NULL comes first in each filter: SQLite reads the payload of a job before any
+	// column behind it, and without filters this statement reads no payload.
 	FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsRow, error)
 	// ForgetJob erases what a job of a user carries that has ended.
 	ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, error)
@@ -244,7 +245,7 @@ type Querier interface {
 	ListErrorTexts(ctx context.Context, arg ListErrorTextsParams) ([]ListErrorTextsRow, error)
 	// ListExpiredJobIDs lists up to n jobs that failed or were cancelled before a time and are not set aside, the oldest first.
 	ListExpiredJobIDs(ctx context.Context, arg ListExpiredJobIDsParams) ([]int64, error)
-	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
+	// ListFailedJobs lists the jobs that failed since a time, the latest first: the columns of a list, and how many
 	// bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
 	// ListFreeSuccessors lists up to n successors whose unique keys no other live job holds, in the order of kinds and keys, after one.

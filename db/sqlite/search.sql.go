@@ -14,10 +14,10 @@ SELECT j.id, octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + C
     + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS bytes
 FROM sqluice_jobs AS j
 WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e)
-  AND (j.status = CAST(?2 AS TEXT) OR ?2 IS NULL)
-  AND (j.kind = ?3 OR ?3 IS NULL)
-  AND (j.queue = ?4 OR ?4 IS NULL)
-  AND (j.user_id = ?5 OR ?5 IS NULL)
+  AND (CAST(?2 AS TEXT) IS NULL OR j.status = CAST(?2 AS TEXT))
+  AND (CAST(?3 AS TEXT) IS NULL OR j.kind = ?3)
+  AND (CAST(?4 AS TEXT) IS NULL OR j.queue = ?4)
+  AND (CAST(?5 AS TEXT) IS NULL OR j.user_id = ?5)
   AND (CAST(?6 AS TEXT) IS NULL OR CASE WHEN json_valid(j.tags) THEN json_type(j.tags) END = 'array' AND EXISTS (
     SELECT 1 FROM json_each(CASE WHEN json_valid(j.tags) THEN j.tags END) AS t WHERE t.type = 'text' AND t.value = ?6))
   AND (CAST(?7 AS TEXT) IS NULL
@@ -50,7 +50,8 @@ type FindJobsRow struct {
 
 // FindJobs finds those jobs of a JSON list of ids that all filters mean, the highest id first, and how many bytes their
 // large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
-// Tags that are no JSON list have no elements.
+// Tags that are no JSON list have no elements. The test for NULL comes first in each filter: SQLite reads the payload of a job before any
+// column behind it, and without filters this statement reads no payload.
 func (q *Queries) FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, findJobs,
 		arg.Ids,

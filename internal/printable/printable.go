@@ -4,6 +4,7 @@ package printable
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,10 +19,29 @@ func Lines(s string) string {
 	return escape(s, func(r rune) bool { return r != '\n' && r != '\t' && Harmful(r) })
 }
 
-// Page returns the text of a page with the characters escaped that no HTML and no raw JSON holds: control characters other than tabs
-// and line breaks.
+// hidden matches what a form sends and no browser shows.
+var hidden = regexp.MustCompile(`<input type="hidden"[^>]*>`)
+
+// Page returns a page with the characters escaped that no HTML and no raw JSON holds: control characters other than tabs and line breaks.
+// Hidden inputs stay as they are: an escaped name would be another name.
 func Page(html string) string {
-	return escape(html, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' && r != '\r' })
+	if strings.IndexFunc(html, inNoPage) < 0 {
+		return html
+	}
+	var b strings.Builder
+	from := 0
+	for _, at := range hidden.FindAllStringIndex(html, -1) {
+		b.WriteString(escape(html[from:at[0]], inNoPage))
+		b.WriteString(html[at[0]:at[1]])
+		from = at[1]
+	}
+	b.WriteString(escape(html[from:], inNoPage))
+	return b.String()
+}
+
+// inNoPage reports whether Page escapes or replaces a character.
+func inNoPage(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' || r == utf8.RuneError
 }
 
 // Harmful reports whether a character is a control or formatting character, or a line separator.
@@ -38,7 +58,7 @@ func escape(s string, special func(rune) bool) string {
 	b.Grow(len(s) + 16)
 	for _, r := range s { // a byte that is no UTF-8 is U+FFFD here
 		switch {
-		case !special(r):
+		case !special(r) || r == utf8.RuneError:
 			b.WriteRune(r)
 		case r == '\n':
 			b.WriteString(`\n`)

@@ -11,7 +11,8 @@ func TestEscapes(t *testing.T) {
 	for what, got := range map[string][2]string{
 		"a line": {printable.Line(name), `a\x1b[31m\n\tb\u{9b}\u{202e}c` + "\ufffd" + `d\r\x7f`},
 		"lines":  {printable.Lines(name), `a\x1b[31m` + "\n\t" + `b\u{9b}\u{202e}c` + "\ufffd" + `d\r\x7f`},
-		"a page": {printable.Page(name), `a\x1b[31m` + "\n\tb\u009b\u202ec\ufffdd\r\x7f"},
+		"a page": {printable.Page(name), `a\x1b[31m` + "\n\t" + `b\u{9b}` + "\u202ec\ufffdd\r" + `\x7f`},
+		"a form": {printable.Page("\x1b<input type=\"hidden\" value=\"\x1b\">\x1b"), "\\x1b<input type=\"hidden\" value=\"\x1b\">\\x1b"},
 	} {
 		if got[0] != got[1] {
 			t.Errorf("%s is %q, want %q", what, got[0], got[1])

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
@@ -118,4 +119,38 @@ func (s *backend) Close() error {
 	}
 	callback.Flush(s.options.observer, s.options.logger, "Close")
 	return nil
+}
+
+// recountWithin is how long the statement of a recount may take before its connection counts as lost.
+const recountWithin = 2 * time.Hour
+
+// Recount implements [engine.Store]. Its one statement reads a snapshot of its own and adds what the counts lack as notes: it
+// locks nothing that others write. It may take longer than other statements may.
+func (s *backend) Recount(ctx context.Context) (wrong int64, err error) {
+	err = s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
+		if err := t.unlimited(); err != nil {
+			return err
+		}
+		wrong, err = s.RecountIn(ctx, q)
+		return err
+	})
+	return wrong, err
+}
+
+// unlimited removes the limits of time of the transaction's statements, which begins here unless it has begun.
+func (t *transaction) unlimited() error {
+	err := t.begin()
+	if err == nil {
+		err = t.exec("no_timeouts")
+	}
+	t.watch.silence = recountWithin
+	return err
+}
+
+// RecountIn implements [engine.Store].
+func (s *backend) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
+	if err := q.LockCounts(ctx); err != nil {
+		return 0, err
+	}
+	return q.RecountJobs(ctx, core.Micros(s.Now()))
 }

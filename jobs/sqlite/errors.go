@@ -57,8 +57,8 @@ func translate(err error) error {
 }
 
 // errNoID says that SQLite, which gives a new row the largest id and one, has none left: a row was added by hand with the largest id.
-var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; give it, and rows of ids near it, smaller ids: " +
-	strings.TrimSpace(control("free_largest_id")))
+var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
+	"give it and others near it smaller ids: " + strings.TrimSpace(control("free_largest_id")))
 
 // translateSystem does the same for a file that is not SQLite's.
 func translateSystem(err error) error {

@@ -131,7 +131,7 @@ const (
 	// walSurely is how long a WAL stays so large before a reader is to blame: after one large transaction the next commit begins it anew.
 	walSurely = 5 * time.Second
 
-	// walTellEvery is how often one that stays so large is told of.
+	// walTellEvery is the interval of the warning while the WAL stays large.
 	walTellEvery = 30 * time.Second
 )
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -154,20 +155,29 @@ func TestACopyBesideAStaleWALIsNamed(t *testing.T) {
 	}
 }
 
-// The same where the database could be opened: a statement that meets the damage names the file.
+// The same where the database can be opened: a statement that meets the damage names the file. The WAL is that of a database with two tables
+// more, whose pages have other places: the page of paused kinds comes over that of the index of moves, which CheckOpen reads.
 func TestAStaleWALIsNamedByStatements(t *testing.T) {
-	path, backup := backedUp(t)
+	_, backup := backedUp(t)
+	path, other := filepath.Join(t.TempDir(), "other.db"), filepath.Join(t.TempDir(), "jobs.db")
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER PRIMARY KEY); CREATE TABLE customers (id INTEGER PRIMARY KEY)")
+	must(t, errors.Join(err, db.Close()))
 	store, err := openBackend(t.Context(), path)
 	must(t, err)
-	for range 3 {
-		_, err = jobs.New(store).Enqueue(t.Context(), "k", json.RawMessage("3"))
-		must(t, err)
-	}
-	crashed := besideStaleWAL(t, path, backup)
+	_, err = jobs.New(store).Migrate(t.Context())
+	must(t, err)
+	must(t, errors.Join(store.Backup(t.Context(), other), store.Close()))
+	store, err = openBackend(t.Context(), other)
+	must(t, err)
+	_, err = jobs.New(store).PauseKind(t.Context(), "q", "k")
+	must(t, err)
+	crashed := besideStaleWAL(t, other, backup)
 	must(t, store.Close())
 	store, err = openBackend(t.Context(), crashed)
 	must(t, err)
-	_, err = jobs.New(store).Enqueue(t.Context(), "k", json.RawMessage("4"))
+	err = jobs.New(store).CheckOpen(t.Context())
 	if !errors.Is(err, errCorrupt) || !strings.Contains(err.Error(), crashed+"-wal was older than the database") {
 		t.Errorf("the error is %v", err)
 	}

@@ -10,22 +10,22 @@ SELECT i.id FROM (
     UNION ALL
     SELECT qq.id FROM (
         SELECT q.id FROM sqluice_jobs AS q
-        WHERE q.status = 'pending' AND CAST(@status AS TEXT) = 'pending' AND q.queue = CAST(@queue AS TEXT) AND CAST(@kind AS TEXT) = ''
+        WHERE q.status = 'pending' AND @status = 'pending' AND q.queue = @queue AND @kind = ''
         ORDER BY q.kind, q.priority DESC, q.run_after, q.id LIMIT CAST(@n AS BIGINT)) AS qq
     UNION ALL
     SELECT ss.id FROM (
         SELECT s.id FROM sqluice_jobs AS s
-        WHERE s.status = 'scheduled' AND CAST(@status AS TEXT) = 'scheduled' AND s.queue = CAST(@queue AS TEXT) AND s.kind >= CAST(@kind AS TEXT) AND s.kind <= CAST(@kind AS TEXT)
+        WHERE s.status = 'scheduled' AND @status = 'scheduled' AND s.queue = @queue AND s.kind >= @kind AND s.kind <= @kind
         ORDER BY s.kind, s.run_after /* a range, whose order the index of run_after alone does not have */
         LIMIT CAST(@n AS BIGINT)) AS ss
     UNION ALL
     SELECT tt.id FROM (
         SELECT t.id FROM sqluice_jobs AS t
-        WHERE t.status = 'scheduled' AND CAST(@status AS TEXT) = 'scheduled' AND t.queue = CAST(@queue AS TEXT) AND CAST(@kind AS TEXT) = ''
+        WHERE t.status = 'scheduled' AND @status = 'scheduled' AND t.queue = @queue AND @kind = ''
         ORDER BY t.kind, t.run_after LIMIT CAST(@n AS BIGINT)) AS tt
     UNION ALL
     SELECT ff.id FROM (
         SELECT f.id FROM sqluice_jobs AS f
-        WHERE f.status = 'failed' AND CAST(@status AS TEXT) = 'failed' AND f.kind = CAST(@kind AS TEXT)
+        WHERE f.status = 'failed' AND @status = 'failed' AND f.kind = @kind
         ORDER BY f.finished_at LIMIT CAST(@n AS BIGINT)) AS ff
 ) AS i LIMIT CAST(@n AS BIGINT);

@@ -338,7 +338,11 @@ sqluice_backlog AS WITH clock(now) AS (
             p.kind,
             count(*) AS waiting,
             0 AS scheduled,
-            min(NULLIF((p.run_after)::bigint, 0)) AS oldest_at,
+            min(
+                CASE p.run_after
+                    WHEN 0 THEN (p.created_at)::bigint
+                    ELSE (p.run_after)::bigint
+                END) AS oldest_at,
             NULL::bigint AS next_at
            FROM sqluice_jobs p
           WHERE ((p.status)::text = 'pending'::text)
@@ -358,7 +362,11 @@ sqluice_backlog AS WITH clock(now) AS (
                 END) AS count,
             min(
                 CASE
-                    WHEN ((s.run_after)::bigint <= d.now) THEN NULLIF((s.run_after)::bigint, 0)
+                    WHEN ((s.run_after)::bigint <= d.now) THEN
+                    CASE s.run_after
+                        WHEN 0 THEN (s.created_at)::bigint
+                        ELSE (s.run_after)::bigint
+                    END
                     ELSE NULL::bigint
                 END) AS min,
             min(

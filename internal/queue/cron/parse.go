@@ -79,8 +79,8 @@ func parse(text string) (Spec, error) {
 	return parseFields(values)
 }
 
-// notPlain reports whether a character is a control character or a space other than the plain one. The database takes no control
-// character in a specification, and to a reader the other spaces look like the plain one.
+// notPlain reports whether a character is a control character or a space other than the plain one. A control
+// character could change what a terminal shows, and to a reader the other spaces look like the plain one.
 func notPlain(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) && r != ' ' }
 
 func parseEvery(text string) (Spec, error) {

@@ -1,5 +1,5 @@
 -- name: ListFailedJobs :many
--- ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
+-- ListFailedJobs lists the jobs that failed since a time, the latest first: the columns of a list, and how many
 -- bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
 SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS finished_at,
        CAST(CASE WHEN SUBSTR(j.last_error, 1, 18) = 'sqluice:encrypted:' THEN j.last_error
@@ -16,8 +16,8 @@ FROM sqluice_jobs AS j WHERE j.id IN (
     UNION ALL
     SELECT o.id FROM (
         SELECT k.id FROM sqluice_jobs AS k
-        WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (CAST(sqlc.narg('kind') AS TEXT), CAST(@since AS BIGINT)) /* kind equal, in a form that only sqluice_jobs_failed_kind serves */
-          AND (k.kind, k.finished_at, k.id) < (CAST(sqlc.narg('kind') AS TEXT), CAST(@before_time AS BIGINT), CAST(@before_id AS BIGINT))
+        WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (sqlc.narg('kind'), @since) /* kind equal, in a form that only sqluice_jobs_failed_kind serves */
+          AND (k.kind, k.finished_at, k.id) < (sqlc.narg('kind'), @before_time, @before_id)
         ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT CAST(@n AS BIGINT)) AS o
 ) ORDER BY j.finished_at DESC, j.id DESC;
 
@@ -41,7 +41,7 @@ FROM (
         UNION ALL
         SELECT o.id, o.kind, o.error, o.finished_at FROM (
             SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
-            WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (CAST(sqlc.narg('kind') AS TEXT), CAST(@since AS BIGINT)) AND k.kind <= CAST(sqlc.narg('kind') AS TEXT) /* as above */
+            WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (sqlc.narg('kind'), @since) AND k.kind <= sqlc.narg('kind') /* as above */
             ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT CAST(@most AS BIGINT)) AS o
     ) AS f
     GROUP BY f.kind, f.error

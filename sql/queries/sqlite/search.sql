@@ -1,15 +1,16 @@
 -- name: FindJobs :many
 -- FindJobs finds those jobs of a JSON list of ids that all filters mean, the highest id first, and how many bytes their
 -- large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
--- Tags that are no JSON list have no elements.
+-- Tags that are no JSON list have no elements. The test for NULL comes first in each filter: SQLite reads the payload of a job before any
+-- column behind it, and without filters this statement reads no payload.
 SELECT j.id, octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
     + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS bytes
 FROM sqluice_jobs AS j
 WHERE j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
-  AND (j.status = CAST(sqlc.narg('status') AS TEXT) OR sqlc.narg('status') IS NULL)
-  AND (j.kind = sqlc.narg('kind') OR sqlc.narg('kind') IS NULL)
-  AND (j.queue = sqlc.narg('queue') OR sqlc.narg('queue') IS NULL)
-  AND (j.user_id = sqlc.narg('user_id') OR sqlc.narg('user_id') IS NULL)
+  AND (CAST(sqlc.narg('status') AS TEXT) IS NULL OR j.status = CAST(sqlc.narg('status') AS TEXT))
+  AND (CAST(sqlc.narg('kind') AS TEXT) IS NULL OR j.kind = sqlc.narg('kind'))
+  AND (CAST(sqlc.narg('queue') AS TEXT) IS NULL OR j.queue = sqlc.narg('queue'))
+  AND (CAST(sqlc.narg('user_id') AS TEXT) IS NULL OR j.user_id = sqlc.narg('user_id'))
   AND (CAST(sqlc.narg('tag') AS TEXT) IS NULL OR CASE WHEN json_valid(j.tags) THEN json_type(j.tags) END = 'array' AND EXISTS (
     SELECT 1 FROM json_each(CASE WHEN json_valid(j.tags) THEN j.tags END) AS t WHERE t.type = 'text' AND t.value = sqlc.narg('tag')))
   AND (CAST(sqlc.narg('text') AS TEXT) IS NULL
