@@ -48,6 +48,9 @@ func (in *Inspector) Forget(ctx context.Context, userID string) (Forgotten, erro
 	if err == nil {
 		err = in.eraseAllOf(ctx, userID, &done, &refused)
 	}
+	if err == nil {
+		err = in.confirm(ctx)
+	}
 	if err == nil && refused.N > 0 {
 		err = &refused
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/internal/queue/stats"
@@ -19,10 +20,22 @@ func (in *Inspector) Prune(ctx context.Context, status jobs.Status, age time.Dur
 		return 0, fmt.Errorf("prune %s jobs: %w", status, err)
 	}
 	sum, err := prune.Jobs(ctx, in.scope, &refusal.Notes{}, status, age)
+	if err == nil {
+		err = in.confirm(ctx)
+	}
 	if err == nil && sum.Refused.N > 0 {
 		err = fmt.Errorf("prune %s jobs: %w", status, &sum.Refused)
 	}
 	return sum.Deleted, err
+}
+
+// confirm commits a transaction without changes. A repeated call may find nothing left to do, because an earlier one of unknown outcome has
+// done it: its success counts once the database has confirmed a later commit.
+func (in *Inspector) confirm(ctx context.Context) error {
+	return in.scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
+		_, err := q.GetChangeMark(ctx)
+		return err
+	})
 }
 
 // PruneHistory removes what [Inspector.History] does not return any more: minutes older than 6 hours, quarters of an hour

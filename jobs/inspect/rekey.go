@@ -55,7 +55,7 @@ func (in *Inspector) Rekey(ctx context.Context, o RekeyOptions) (Rekeyed, error)
 		err = jobtype.NewInvalidError("cipher", "none", "be given to the client: see WithCipher")
 	}
 	// Schedules come first: they give what they carry to new jobs.
-	for _, part := range []func(context.Context) error{r.schedules, r.jobs, r.errors} {
+	for _, part := range []func(context.Context) error{r.schedules, r.jobs, r.errors, in.confirm} {
 		if err == nil {
 			err = part(ctx)
 		}

@@ -99,7 +99,9 @@ func (s inserter) insertClaimed(ctx context.Context, i *insert) ([]int64, error)
 	}
 	defer cancel()
 	arg, committed := i.Claimed(), func() {}
-	err := s.write(limited, 1, s.transact, func(ctx context.Context, _ *transaction, q db.Querier) error {
+	// A commit that has begun is not given up because a runner is slow: its outcome would be unknown.
+	transact := func(limited context.Context, fn statements) (bool, error) { return s.transactUntil(limited, ctx, fn) }
+	err := s.write(limited, 1, transact, func(ctx context.Context, _ *transaction, q db.Querier) error {
 		row, err := engine.Timed(&i.Insert, "EnqueueClaimedJob", func() (row db.EnqueueClaimedJobRow, err error) {
 			row, committed, err = s.enqueueClaimed(ctx, q, arg)
 			return row, err

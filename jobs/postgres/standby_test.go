@@ -16,6 +16,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // pair is a server with a synchronous standby.
@@ -184,7 +185,7 @@ func TestCancelledWait(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	_, _, url := p.site.queue(t)
-	own, ownClient := open(t, url, askingFor(time.Second))
+	own, ownClient := open(t, with(url, "options=-c%20client_min_messages%3Derror"), askingFor(time.Second))
 	_, foreignClient := on(t, deafPool(t, url), askingFor(time.Second))
 	patient, patientClient := open(t, url)
 	must(t, ownClient.CheckSchema(t.Context()))
@@ -213,8 +214,9 @@ func TestCancelledWait(t *testing.T) {
 		"a schedule": func(ctx context.Context) error {
 			return ownClient.PutSchedule(ctx, jobs.NewSchedule("s", "@daily", "k", []byte("{}")))
 		},
-		"a migration": func(ctx context.Context) error { _, err := ownClient.Migrate(ctx); return err },
-		"a pause":     func(ctx context.Context) error { _, err := ownClient.PauseQueue(ctx, "q"); return err },
+		"a migration":      func(ctx context.Context) error { _, err := ownClient.Migrate(ctx); return err },
+		"a user forgotten": func(ctx context.Context) error { _, err := inspect.New(ownClient).Forget(ctx, "u"); return err },
+		"a pause":          func(ctx context.Context) error { _, err := ownClient.PauseQueue(ctx, "q"); return err },
 	}
 	for _, end := range []string{"cancel_waiting_commits", "end_waiting_commits"} {
 		for name, call := range calls {
@@ -250,6 +252,24 @@ func TestCancelledWait(t *testing.T) {
 	patient.lent.mu.Lock()
 	defer patient.lent.mu.Unlock()
 	want(t, "connections that are counted as lent", patient.lent.n, 0)
+}
+
+// A store that is closed does not wait for a commit that hangs longer than a connection may be silent.
+func TestCloseWhileACommitHangs(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	_, _, url := p.site.queue(t)
+	store, client := open(t, url, silentAfter(2*time.Second), askingFor(time.Second))
+	must(t, client.CheckSchema(t.Context()))
+	observer := dial(t, url)
+	p.standby.Freeze(t)
+	done := make(chan error, 1)
+	go func() { _, err := client.Enqueue(context.Background(), "k", []byte("{}")); done <- err }()
+	eventually(t, "the enqueue waits for the standby", func() bool { return scan[int](t, observer, "count_waiting_commits") == 1 })
+	shut(t, store)
+	if err := receive(t, "the enqueue", done); !errors.Is(err, jobs.ErrUnknownOutcome) {
+		t.Errorf("the enqueue returns %v", err)
+	}
 }
 
 func addInTx(ctx context.Context, client *jobs.Client) error {

@@ -74,8 +74,13 @@ func (s *backend) tellCommitted(writes int, took time.Duration) {
 	}
 }
 
-// transact is one run. Its error means that nothing was committed, but for ErrUnknownOutcome.
+// transact is one run. Its error means that nothing was committed, except for ErrUnknownOutcome.
 func (s *backend) transact(ctx context.Context, fn statements) (committed bool, err error) {
+	return s.transactUntil(ctx, ctx, fn)
+}
+
+// transactUntil is transact with a context of its own for the commit, which may last longer than the statements.
+func (s *backend) transactUntil(ctx, committing context.Context, fn statements) (committed bool, err error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return false, err
@@ -117,8 +122,8 @@ func (s *backend) transact(ctx context.Context, fn statements) (committed bool, 
 		s.options.onCommit()
 	}
 	// The commit goes on for a moment when ctx ends: its outcome would not be known.
-	t.watch = newCommitWatch(ctx, s.options.silence, t.commitHangs)
-	err = t.watch.end(t.commit(ctx))
+	t.watch = newCommitWatch(committing, s.options.silence, t.commitHangs)
+	err = t.watch.end(t.commit(committing))
 	s.commitEnded(t.watch)
 	return true, err
 }
@@ -278,7 +283,7 @@ func (t *transaction) commit(ctx context.Context) error {
 	case err != nil && t.watch.gaveUp():
 		return fmt.Errorf("%w: %w: %w", jobs.ErrUnknownOutcome, core.EndOf(ctx), err)
 	case err == nil && tag.String() == "COMMIT":
-		if unreplicated(conn) || t.synchronous && !hears(conn) {
+		if unreplicated(conn) || t.acknowledges() && !hears(conn) {
 			return t.confirm(ctx)
 		}
 		return nil
@@ -422,13 +427,12 @@ func (s *connections) wasCommitted(ctx context.Context, id int64, life string) (
 type transactionStatus struct {
 	name     string // in the words of transaction_status.sql
 	sameLife bool   // of the server
-	waitsFor string // what the transaction waits for, in the server's words; empty for nothing
 }
 
 // inProgress is the name of a transaction that has not ended.
 const inProgress = "in progress"
 
-func (s *transactionStatus) values() []any { return []any{&s.name, &s.sameLife, &s.waitsFor} }
+func (s *transactionStatus) values() []any { return []any{&s.name, &s.sameLife} }
 
 // outcome returns whether the transaction was committed, or an error if the server cannot tell. known is false while a later
 // answer may say more: the transaction may be running, and a standby may lag behind and may become the server.
