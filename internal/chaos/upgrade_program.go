@@ -45,8 +45,8 @@ func buildBefore(ctx context.Context, dir string) (earlier, error) {
 	if err != nil {
 		return earlier{}, err
 	}
-	if !bytes.Contains(first, []byte("sqluice_jobs")) {
-		return earlier{}, fmt.Errorf("%w: the version before has tables of other names", errNoHistory)
+	if !bytes.Contains(first, []byte("sqluice_migrations")) { // which the guard of the first migration leaves out
+		return earlier{}, fmt.Errorf("%w: the version before has another version table, and its queues are refused by name", errNoHistory)
 	}
 	schema, err := goose.NumericComponent(files[len(files)-1]) // in the order of their numbers, which have five digits
 	if err != nil {
@@ -84,7 +84,7 @@ func unpackBefore(ctx context.Context, source string) error {
 	if shallow != "false" {
 		return fmt.Errorf("%w: the clone is shallow", errNoHistory)
 	}
-	added, err := git("log", "--diff-filter=A", "--format=%H", "-1", "--", files[0])
+	added, err := git("log", "-m", "--no-renames", "--diff-filter=A", "--format=%H", "-1", "--", files[0])
 	if err != nil {
 		return err
 	}
