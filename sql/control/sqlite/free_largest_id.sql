@@ -1,1 +1,1 @@
-UPDATE sqluice_jobs SET id = COALESCE((SELECT MAX(l.id) FROM sqluice_jobs AS l WHERE l.id < 4503599627370496), 0) + (SELECT COUNT(*) FROM sqluice_jobs AS h WHERE h.id >= 4503599627370496 AND h.id <= sqluice_jobs.id) WHERE id >= 4503599627370496 AND status <> 'running'
+UPDATE sqluice_jobs SET id = COALESCE((SELECT MAX(l.id) FROM sqluice_jobs AS l WHERE l.id < 4503599627370496), 0) + (SELECT COUNT(*) FROM sqluice_jobs AS h WHERE h.id >= sqluice_jobs.id) WHERE id >= 4503599627370496 AND status <> 'running'
