@@ -30,8 +30,11 @@ func (in *Inspector) Prune(ctx context.Context, status jobs.Status, age time.Dur
 }
 
 // confirm commits a transaction without changes. A repeated call may find nothing left to do, because an earlier one of unknown outcome has
-// done it: its success counts once the database has confirmed a later commit.
+// done it: its success counts once the database has confirmed a later commit. In the caller's transaction it does nothing.
 func (in *Inspector) confirm(ctx context.Context) error {
+	if in.scope.Tx != nil {
+		return nil
+	}
 	return in.scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
 		_, err := q.GetChangeMark(ctx)
 		return err

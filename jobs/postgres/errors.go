@@ -75,7 +75,7 @@ var errEnded = errors.New("the server ended a statement, as the statement_timeou
 
 // errNoID says that the sequence of ids is at its end: it was moved past a row that was added by hand with the largest id.
 var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
-	"set the sequence back, and give it and others near it smaller ids: " + strings.TrimSpace(control("free_largest_id")))
+	"set the sequence back, and give it and others near it smaller ids: " + strings.TrimSpace(control("free_largest_id")) + "; " + strings.TrimSpace(control("move_largest_ids")))
 
 var errStatementPooling = errors.New("the queue needs transactions: set PgBouncer's pool_mode to transaction or session, or connect to the server itself")
 

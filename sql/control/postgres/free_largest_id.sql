@@ -1,1 +1,1 @@
-SELECT setval(pg_get_serial_sequence('sqluice_jobs', 'id'), (SELECT COALESCE(MAX(id), 1) FROM sqluice_jobs WHERE id < 4503599627370496)); UPDATE sqluice_jobs SET id = DEFAULT WHERE id >= 4503599627370496 AND status <> 'running'
+SELECT setval(pg_get_serial_sequence('sqluice_jobs', 'id'), (SELECT COALESCE(MAX(id), 1) FROM sqluice_jobs WHERE id < 4503599627370496))

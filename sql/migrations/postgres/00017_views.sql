@@ -13,11 +13,13 @@ SELECT b.queue, b.kind, CAST(SUM(b.waiting) AS BIGINT) AS waiting, CAST(SUM(b.sc
        MIN(b.next_at) AS next_at,
        to_char(to_timestamp(MIN(b.next_at) / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS next_at_text
 FROM (
-    SELECT p.queue, p.kind, COUNT(*) AS waiting, 0 AS scheduled, MIN(CASE p.run_after WHEN 0 THEN p.created_at ELSE p.run_after END) AS oldest_at, CAST(NULL AS BIGINT) AS next_at
+    SELECT p.queue, p.kind, COUNT(*) AS waiting, 0 AS scheduled,
+           MIN(CASE p.run_after WHEN 0 THEN p.created_at ELSE p.run_after END) AS oldest_at, CAST(NULL AS BIGINT) AS next_at
     FROM sqluice_jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
     UNION ALL
     SELECT s.queue, s.kind, COUNT(CASE WHEN s.run_after <= d.now THEN 1 END), COUNT(CASE WHEN s.run_after > d.now THEN 1 END),
-           MIN(CASE WHEN s.run_after <= d.now THEN CASE s.run_after WHEN 0 THEN s.created_at ELSE s.run_after END END), MIN(CASE WHEN s.run_after > d.now THEN s.run_after END)
+           MIN(CASE WHEN s.run_after <= d.now THEN CASE s.run_after WHEN 0 THEN s.created_at ELSE s.run_after END END),
+           MIN(CASE WHEN s.run_after > d.now THEN s.run_after END)
     FROM sqluice_jobs AS s CROSS JOIN clock AS d WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
 ) AS b CROSS JOIN clock AS c
 GROUP BY b.queue, b.kind;
