@@ -43,7 +43,7 @@ func (c *Cluster) StartStandby(tb testing.TB, via string) *Cluster {
 			s.leave(tb)
 			s.Stop(tb, "immediate")
 		}
-		if c.running != nil { // its later commits, such as those that drop databases, have no standby to wait for
+		if c.running != nil { // its later commits, as of DROP DATABASE, have no standby to wait for
 			c.alter(tb, "ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
 		}
 	})

@@ -121,7 +121,7 @@ func (s *backend) Close() error {
 	return nil
 }
 
-// recountWithin is how long the statement of a recount may take before its connection counts as lost.
+// recountWithin is the time after which the statement of a recount counts as lost with its connection.
 const recountWithin = 2 * time.Hour
 
 // Recount implements [engine.Store]. Its one statement reads a snapshot of its own and adds what the counts lack as notes: it

@@ -162,7 +162,7 @@ func (s *walGrowth) see(size int64) {
 	}
 }
 
-// walSize returns the size of the WAL in bytes, 0 without one. It stays below 64 MiB but for large transactions, and while
+// walSize returns the size of the WAL in bytes, 0 without one. It stays below 64 MiB except after large transactions, and while
 // a read transaction of some program does not end.
 func (s *backend) walSize() (int64, error) {
 	_, size, err := identify(s.path + "-wal")
