@@ -112,6 +112,7 @@ func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 		var unportable, moves []plant
 		for _, p := range plants {
 			switch {
+			case p.column == "id" && p.value == int64(1<<53-1): // TestTheLargestIDIsNamed has it
 			case p.table == "sqluice_moves":
 				moves = append(moves, p)
 			case portable(p):
@@ -216,7 +217,8 @@ func (w *world) looks() {
 	}
 	_, err := json.Marshal(all)
 	w.must("encode the list", err)
-	if n := scan[int64](w.T, w.plain, `SELECT COUNT(*) FROM sqluice_jobs WHERE status <> 'deleted'`); int64(len(all)) != n {
+	// A list begins below the largest number, which no CHECK lets in.
+	if n := scan[int64](w.T, w.plain, `SELECT COUNT(*) FROM sqluice_jobs WHERE status <> 'deleted' AND id < 9223372036854775807`); int64(len(all)) != n {
 		w.Errorf("%d of %d jobs are listed", len(all), n)
 	}
 	for i, job := range all {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -43,10 +44,9 @@ func translate(err error) error {
 	case lib.SQLITE_CANTOPEN:
 		meaning = errCannotOpen
 	case lib.SQLITE_CONSTRAINT:
-		if !strings.Contains(e.Error(), "id_is_from_1_to_9007199254740991") {
+		if meaning = noID(e.Error()); meaning == nil {
 			return err
 		}
-		meaning = errNoID
 	default:
 		return err
 	}
@@ -59,6 +59,42 @@ func translate(err error) error {
 // errNoID says that SQLite, which gives a new row the largest id and one, has none left: a row was added by hand with the largest id.
 var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
 	"give it and others near it smaller ids: " + strings.TrimSpace(control("free_largest_id")))
+
+// A noIDError says the same of a table whose rows nothing refers to.
+type noIDError struct {
+	table, remedy string
+}
+
+func (e noIDError) Error() string {
+	return "no id is left for a new row of " + e.table + ": the one with the id 9007199254740991 was added by hand; " +
+		"delete it and others near it: " + e.remedy
+}
+
+var boundOfIDs = regexp.MustCompile(`(\w*?)_?id_is_from_1_to_9007199254740991`)
+
+// noID returns the error of the table whose bound of ids the text of SQLite's error names, or nil.
+func noID(text string) error {
+	remedy := func(names ...string) string {
+		var statements []string
+		for _, name := range names {
+			statements = append(statements, strings.TrimSpace(control(name)))
+		}
+		return strings.Join(statements, "; ")
+	}
+	named := boundOfIDs.FindStringSubmatch(text)
+	if named == nil {
+		return nil
+	}
+	switch table := named[1]; table {
+	case "sqluice_job_audit":
+		return noIDError{table, remedy("free_largest_audit_id")}
+	case "sqluice_job_errors":
+		return noIDError{table, remedy("free_largest_error_id")}
+	case "sqluice_workers":
+		return noIDError{table, remedy("free_largest_worker_id", "free_worker_ids")}
+	}
+	return errNoID
+}
 
 // translateSystem does the same for a file that is not SQLite's.
 func translateSystem(err error) error {

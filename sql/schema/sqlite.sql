@@ -1,7 +1,8 @@
 -- Written by `go test ./sql -update` from the migrated database: what the migrations add up to. DO NOT EDIT.
 
 CREATE TABLE sqluice_job_audit (
-    id      INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
+    id      INTEGER PRIMARY KEY
+            CONSTRAINT sqluice_job_audit_id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
     at      INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     actor   TEXT    NOT NULL
             CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0),
@@ -43,7 +44,8 @@ CREATE TABLE sqluice_job_counts (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqluice_job_errors (
-    id         INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
+    id         INTEGER PRIMARY KEY
+               CONSTRAINT sqluice_job_errors_id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
     job_id     INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
     attempt    INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 1000000000),
     worker_id  INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991),
@@ -305,7 +307,8 @@ CREATE TABLE sqluice_unique_keys (
 ) STRICT;
 
 CREATE TABLE sqluice_workers (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
+    id           INTEGER PRIMARY KEY AUTOINCREMENT
+                 CONSTRAINT sqluice_workers_id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
     name         TEXT    NOT NULL
                  CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
     -- A process that can take the lock of this name knows that the worker is gone.

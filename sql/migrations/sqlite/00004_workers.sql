@@ -1,7 +1,8 @@
 -- +goose Up
 -- A worker is one running Runner. The row of a worker that ended stays for a while, so that a job's history can name it.
 CREATE TABLE sqluice_workers (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
+    id           INTEGER PRIMARY KEY AUTOINCREMENT
+                 CONSTRAINT sqluice_workers_id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
     name         TEXT    NOT NULL
                  CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
     -- A process that can take the lock of this name knows that the worker is gone.

@@ -1,7 +1,8 @@
 -- +goose Up
 -- One row for each attempt that did not end well, and for the latest ones that were snoozed, released or cancelled.
 CREATE TABLE sqluice_job_errors (
-    id         INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
+    id         INTEGER PRIMARY KEY
+               CONSTRAINT sqluice_job_errors_id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
     job_id     INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
     attempt    INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 1000000000),
     worker_id  INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991),

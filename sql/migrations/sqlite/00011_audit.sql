@@ -2,7 +2,8 @@
 -- What people changed: a row for each transaction with such a change, written in that transaction. A change of one job
 -- names it in job_id; one of many lists them in job_ids, and jobs is how many.
 CREATE TABLE sqluice_job_audit (
-    id      INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
+    id      INTEGER PRIMARY KEY
+            CONSTRAINT sqluice_job_audit_id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
     at      INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     actor   TEXT    NOT NULL
             CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0),

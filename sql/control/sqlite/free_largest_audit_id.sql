@@ -1,0 +1,1 @@
+DELETE FROM sqluice_job_audit WHERE id >= 4503599627370496

@@ -1,0 +1,1 @@
+DELETE FROM sqluice_workers WHERE id >= 4503599627370496
