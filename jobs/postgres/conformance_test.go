@@ -48,26 +48,21 @@ func TestClockThatFails(t *testing.T) {
 
 // opener opens a migrated database for each test.
 func opener(t *testing.T) conformance.Open {
-	databases := migratedDatabases(t, postgres.SharedServer.Postgres(t))
-	return func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
-		return openForConformance(t, databases(t), postgres.WithObserver(jobs.Observers(observers...)))
+	return newWarmDatabases(t, postgres.SharedServer.Postgres(t), func(url string) (string, string, []postgres.Option) {
+		return url, withParameter(url, "pool_max_conns=4"), nil
+	}).Open
+}
+
+func withParameter(url, parameter string) string {
+	if strings.Contains(url, "?") {
+		return url + "&" + parameter
 	}
+	return url + "?" + parameter
 }
 
 // migratedDatabases returns a function that returns the URL of a test's own migrated database.
 func migratedDatabases(t *testing.T, server *testdb.Postgres) func(t *testing.T) string {
-	template := server.Template(t, func(url string) {
-		store, err := postgres.Open(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
-	})
+	template := migratedTemplate(t, server)
 	// Calls of one test open one database.
 	var mu sync.Mutex
 	urls := map[*testing.T]string{}
@@ -83,6 +78,21 @@ func migratedDatabases(t *testing.T, server *testdb.Postgres) func(t *testing.T)
 	}
 }
 
+func migratedTemplate(t *testing.T, server *testdb.Postgres) string {
+	return server.Template(t, func(url string) {
+		store, err := postgres.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // engine is a store and the application's own pool on the same database.
 type engine struct {
 	port.Store
@@ -91,15 +101,16 @@ type engine struct {
 }
 
 func openForConformance(t *testing.T, url string, opts ...postgres.Option) conformance.Store {
-	separator := "?"
-	if strings.Contains(url, "?") {
-		separator = "&"
-	}
 	store, err := postgres.Open(t.Context(), url, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := pgxpool.New(t.Context(), url+separator+"pool_max_conns=4")
+	return withPool(t, withParameter(url, "pool_max_conns=4"), store)
+}
+
+// withPool closes the store, and the application's pool that it adds, when the test ends.
+func withPool(t *testing.T, url string, store *postgres.Store) engine {
+	pool, err := pgxpool.New(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}

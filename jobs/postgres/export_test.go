@@ -28,3 +28,16 @@ func (store *Store) HoldInspections(ctx context.Context) (release func(), err er
 	}
 	return func() { close(end) }, nil
 }
+
+// Again returns another store, with the options of the URL and opts, on the pool of a store that [Open] made and that is closed after it.
+func (store *Store) Again(url string, opts ...Option) (*Store, error) {
+	_, given, err := splitURL(url)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBackendOn(store.backend.pool, append(given, opts...)...)
+	if err == nil {
+		b.connections.sessions = store.backend.connections.sessions
+	}
+	return newStore(b, err)
+}

@@ -1,15 +1,10 @@
 package postgres_test
 
 import (
-	"sync"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/sqluice/sqluice/internal/conformance"
-	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
-	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
@@ -22,48 +17,9 @@ func TestConformanceBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	server := testdb.StartPostgres(t)
 	pooler := testdb.StartPgBouncer(t, server.URL(), nil)
-	template := server.Template(t, func(url string) {
-		store, err := postgres.Open(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := port.StoreOf(store).Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
-	})
-	// Calls of one test open one database.
-	var mu sync.Mutex
-	urls := map[*testing.T]string{}
-	conformance.Run(t, func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
-		mu.Lock()
-		defer mu.Unlock()
-		url, ok := urls[t]
-		if !ok {
-			url = server.Copy(t, template)
-			urls[t] = url
-		}
-		return openBehindPgBouncer(t, pooler.URL(url), url, observers...)
-	})
-}
-
-func openBehindPgBouncer(t *testing.T, url, session string, observers ...*jobs.Observer) conformance.Store {
-	store, err := postgres.Open(t.Context(), url+"&pgbouncer=true", postgres.WithSession(session), postgres.WithObserver(jobs.Observers(observers...)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The application's own pool, which is to prepare nothing either.
-	pool, err := pgxpool.New(t.Context(), url+"&pool_max_conns=4&default_query_exec_mode=exec")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		pool.Close()
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return engine{port.StoreOf(store), store, pool}
+	conformance.Run(t, newWarmDatabases(t, server, func(url string) (string, string, []postgres.Option) {
+		pooled := pooler.URL(url)
+		// The application's own pool is to prepare nothing either.
+		return pooled + "&pgbouncer=true", pooled + "&pool_max_conns=4&default_query_exec_mode=exec", []postgres.Option{postgres.WithSession(url)}
+	}).Open)
 }
