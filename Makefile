@@ -43,8 +43,8 @@ build: ## Build bin/sqluice, without cgo
 test: ## Run the tests, with LONG=1 also those that take long; needs no C compiler, and PostgreSQL only for the tests of that engine
 	@$(POSTGRES_NOTE)
 	@$(CHROMIUM_NOTE)
-	@FIRST='$(SLOWEST)' MODULES='$(MODULES)' $(GOTESTSUM) --format pkgname --raw-command -- \
-		internal/tests.sh -json -timeout 30m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT)
+	@FIRST='$(SLOWEST)' ONLY='$(ONLY)' SKIP='$(LEFT)' MODULES='$(MODULES)' $(GOTESTSUM) --format pkgname --raw-command -- \
+		internal/tests.sh -json -timeout 60m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT)
 
 .PHONY: test-all
 test-all: ## Run all tests, as CI does: the same as make test LONG=1
@@ -61,7 +61,7 @@ GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 PACKAGES ?= 4
 PARALLEL ?= 6
 
-# The packages that take longest begin first.
+# ONLY matches the packages to test, and LEFT packages to leave out: without them, all. The packages that take longest begin first.
 SLOWEST := ./jobs/postgres ./cmd/sqluice ./sql ./jobs/sqlite
 
 # SQLite's own code, translated from C, is left out of the race detector, which makes it five times slower: what is looked for are
@@ -116,8 +116,8 @@ CHECKED := internal/deploy metrics/promql bench examples/recipes
 .PHONY: test-check
 test-check:
 	@if command -v "$$(go env CC)" >/dev/null; then \
-		echo "go test -timeout 30m $(RACE) -short, all packages but '$(UNRACED)'"; \
-		CGO_ENABLED=1 SKIP='$(UNRACED)' MODULES='$(RACED)' FIRST='./jobs/postgres ./jobs/sqlite' internal/tests.sh -timeout 30m -p 3 -parallel 4 $(RACE) -short; \
+		echo "go test -timeout 60m $(RACE) -short, all packages but '$(UNRACED)'"; \
+		CGO_ENABLED=1 SKIP='$(UNRACED)' MODULES='$(RACED)' FIRST='./jobs/postgres ./jobs/sqlite' internal/tests.sh -timeout 60m -p 3 -parallel 4 $(RACE) -short; \
 	else \
 		echo "note: no C compiler, so the tests run without the race detector"; MODULES='$(RACED)' internal/tests.sh -timeout 30m; \
 	fi

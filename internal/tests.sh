@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # tests.sh FLAGS...: runs `go test FLAGS` on the packages of this module and, meanwhile, of the modules in it that MODULES names, one after
 # the other. Those have requirements of their own, which no program that imports this module gets.
-# SKIP matches packages to leave out, and FIRST are packages that begin first.
+# ONLY matches packages to test, SKIP packages to leave out, and FIRST are packages that begin first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-packages() { go list ./... | { grep -vE "${SKIP:-^$}" || true; }; }
+packages() { go list ./... | { grep -E "${ONLY:-.}" || true; } | { grep -vE "${SKIP:-^$}" || true; }; }
 
 inside() {
     local module code=0
