@@ -84,7 +84,7 @@ func unpackBefore(ctx context.Context, source string) error {
 	if shallow != "false" {
 		return fmt.Errorf("%w: the clone is shallow", errNoHistory)
 	}
-	added, err := git("log", "-m", "--no-renames", "--diff-filter=A", "--format=%H", "-1", "--", files[0])
+	added, err := git("log", "--first-parent", "-m", "--no-renames", "--diff-filter=A", "--format=%H", "-1", "--", files[0])
 	if err != nil {
 		return err
 	}
