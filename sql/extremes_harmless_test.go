@@ -56,18 +56,7 @@ func worlds(t *testing.T, e engine) func(t *testing.T) *world {
 		}
 	}
 	server := shared.Postgres(t)
-	template := server.Template(t, func(url string) {
-		store, err := postgres.Open(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
-	})
+	template := server.Migrated(t, func(url string) (jobs.Store, error) { return postgres.Open(t.Context(), url) })
 	return func(t *testing.T) *world {
 		url := server.Copy(t, template)
 		store, err := postgres.Open(t.Context(), url)

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/internal/gates"
-	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
@@ -34,13 +34,7 @@ func TestPostgres(t *testing.T) {
 	cluster := testdb.StartCluster(t, map[string]string{
 		"autovacuum": "off", "full_page_writes": "off", "checkpoint_timeout": "1d", "max_wal_size": "16GB",
 	})
-	e := onPostgres{cluster, cluster.Template(t, func(url string) {
-		store, err := postgres.Open(t.Context(), url)
-		must(t, err)
-		_, err = port.StoreOf(store).Migrate(t.Context())
-		must(t, err)
-		must(t, store.Close())
-	})}
+	e := onPostgres{cluster, cluster.Migrated(t, func(url string) (jobs.Store, error) { return postgres.Open(t.Context(), url) })}
 	conn := connect(t, cluster.URL())
 	var version int
 	must(t, conn.QueryRow(t.Context(), `SELECT CAST(current_setting('server_version_num') AS INT) / 10000`).Scan(&version))

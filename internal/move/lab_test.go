@@ -148,16 +148,7 @@ func sqliteEngine(t *testing.T) kindOfDatabase {
 func postgresEngine(t *testing.T) kindOfDatabase {
 	server := testdb.StartPostgres(t)
 	open := func(url string) (jobs.Store, error) { return postgres.Open(context.Background(), url) }
-	template := server.Template(t, func(url string) {
-		store, err := open(url)
-		if err == nil {
-			_, err = engine.StoreOf(store).Migrate(t.Context())
-			err = errors.Join(err, store.Close())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
+	template := server.Migrated(t, open)
 	return kindOfDatabase{"PostgreSQL", func(t *testing.T) *place {
 		url := server.Copy(t, template)
 		pool, err := sql.Open("pgx", url)

@@ -16,6 +16,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver called pgx
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // PostgresVariable names the environment variable that holds the URL of a server to use instead of a temporary one.
@@ -172,6 +175,21 @@ func (p *Postgres) Template(tb testing.TB, fill func(url string)) (name string) 
 	url := p.create(tb, template)
 	fill(url)
 	return databaseName(tb, url)
+}
+
+// Migrated is Template for databases with the newest schema, by a store that open opens.
+func (p *Postgres) Migrated(tb testing.TB, open func(url string) (jobs.Store, error)) (name string) {
+	tb.Helper()
+	return p.Template(tb, func(url string) {
+		store, err := open(url)
+		if err == nil {
+			_, err = engine.StoreOf(store).Migrate(tb.Context())
+			err = errors.Join(err, store.Close())
+		}
+		if err != nil {
+			tb.Fatalf("migrate %s: %v", url, err)
+		}
+	})
 }
 
 // hasLanguages reports whether a database can have the order of a language: from PostgreSQL 15 on, if it was built so.

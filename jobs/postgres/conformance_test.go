@@ -79,18 +79,7 @@ func migratedDatabases(t *testing.T, server *testdb.Postgres) func(t *testing.T)
 }
 
 func migratedTemplate(t *testing.T, server *testdb.Postgres) string {
-	return server.Template(t, func(url string) {
-		store, err := postgres.Open(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
-	})
+	return server.Migrated(t, func(url string) (jobs.Store, error) { return postgres.Open(t.Context(), url) })
 }
 
 // engine is a store and the application's own pool on the same database.

@@ -31,13 +31,7 @@ type site struct {
 
 func newSite(t *testing.T, server *testdb.Postgres) *site {
 	t.Helper()
-	return &site{server, server.Template(t, func(url string) {
-		store, err := openBackend(t.Context(), url)
-		must(t, err)
-		_, err = store.Migrate(t.Context())
-		must(t, err)
-		must(t, store.Close())
-	})}
+	return &site{server, server.Migrated(t, func(url string) (jobs.Store, error) { return Open(t.Context(), url) })}
 }
 
 // queue makes a migrated database and opens it.
