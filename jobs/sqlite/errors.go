@@ -44,7 +44,11 @@ func translate(err error) error {
 	case lib.SQLITE_CANTOPEN:
 		meaning = errCannotOpen
 	case lib.SQLITE_CONSTRAINT:
-		if meaning = noID(e.Error()); meaning == nil {
+		bound := boundOfIDs.FindStringSubmatch(e.Error())
+		if bound == nil {
+			return err
+		}
+		if meaning = errsNoID[bound[1]]; meaning == nil {
 			return err
 		}
 	default:
@@ -56,44 +60,32 @@ func translate(err error) error {
 	return fmt.Errorf("%w (%w)", meaning, err)
 }
 
-// errNoID says that SQLite, which gives a new row the largest id and one, has none left: a row was added by hand with the largest id.
-var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
-	"give it and others near it smaller ids: " + strings.TrimSpace(control("free_largest_id")))
+// boundOfIDs finds the CHECK of a table's ids in the text of SQLite's error.
+var boundOfIDs = regexp.MustCompile(`(\w*)id_is_from_1_to_9007199254740991`)
 
-// A noIDError says the same of a table whose rows nothing refers to.
-type noIDError struct {
-	table, remedy string
+// errsNoID say, by what the name of that CHECK begins with, that SQLite, which gives a new row the largest id and one, has none left: a row
+// was added by hand with the largest id.
+var errsNoID = map[string]error{
+	"": errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
+		"give it and others near it smaller ids: " + oneLine("free_largest_id")),
+	"sqluice_job_audit_":  noID("sqluice_job_audit", "free_largest_audit_id"),
+	"sqluice_job_errors_": noID("sqluice_job_errors", "free_largest_error_id"),
+	"sqluice_workers_":    noID("sqluice_workers", "free_largest_worker_id", "free_worker_ids"),
 }
 
-func (e noIDError) Error() string {
-	return "no id is left for a new row of " + e.table + ": the one with the id 9007199254740991 was added by hand; " +
-		"delete it and others near it: " + e.remedy
+// noID returns the error of a table whose rows nothing needs when they were added by hand.
+func noID(table string, statements ...string) error {
+	return errors.New("no id is left for a new row of " + table + ": the one with the id 9007199254740991 was added by hand; " +
+		"delete it and others near it: " + oneLine(statements...))
 }
 
-var boundOfIDs = regexp.MustCompile(`(\w*?)_?id_is_from_1_to_9007199254740991`)
-
-// noID returns the error of the table whose bound of ids the text of SQLite's error names, or nil.
-func noID(text string) error {
-	remedy := func(names ...string) string {
-		var statements []string
-		for _, name := range names {
-			statements = append(statements, strings.TrimSpace(control(name)))
-		}
-		return strings.Join(statements, "; ")
+// oneLine returns statements of sql/control on one line.
+func oneLine(statements ...string) string {
+	var texts []string
+	for _, name := range statements {
+		texts = append(texts, strings.TrimSpace(control(name)))
 	}
-	named := boundOfIDs.FindStringSubmatch(text)
-	if named == nil {
-		return nil
-	}
-	switch table := named[1]; table {
-	case "sqluice_job_audit":
-		return noIDError{table, remedy("free_largest_audit_id")}
-	case "sqluice_job_errors":
-		return noIDError{table, remedy("free_largest_error_id")}
-	case "sqluice_workers":
-		return noIDError{table, remedy("free_largest_worker_id", "free_worker_ids")}
-	}
-	return errNoID
+	return strings.Join(texts, "; ")
 }
 
 // translateSystem does the same for a file that is not SQLite's.
