@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -35,7 +36,7 @@ type warmDatabase struct {
 	url   string
 	state string // of the catalog
 	store *postgres.Store
-	conn  *pgx.Conn // of the one that empties it
+	conn  *pgx.Conn // empties it
 }
 
 func newWarmDatabases(t *testing.T, server *testdb.Postgres, a addresses) *warmDatabases {
@@ -85,11 +86,10 @@ func (w *warmDatabases) create(t *testing.T) *warmDatabase {
 	if database.store, err = postgres.Open(w.suite.Context(), url, opts...); err != nil {
 		t.Fatal(err)
 	}
-	w.suite.Cleanup(func() { _ = database.store.Close() })
 	if database.conn, err = pgx.Connect(w.suite.Context(), database.url); err != nil {
 		t.Fatal(err)
 	}
-	w.suite.Cleanup(func() { _ = database.conn.Close(context.Background()) })
+	w.suite.Cleanup(func() { database.close(w.suite) })
 	if database.state, err = stateOf(t.Context(), database.conn); err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +110,14 @@ func (w *warmDatabases) takeBack(t *testing.T, database *warmDatabase) {
 		w.idle = append(w.idle, database)
 	} else {
 		t.Logf("the next test gets another database: %v", err)
+		database.close(t)
+	}
+}
+
+// close ends the connections. It does nothing the second time.
+func (d *warmDatabase) close(t *testing.T) {
+	if err := errors.Join(d.store.Close(), d.conn.Close(context.Background())); err != nil {
+		t.Error(err)
 	}
 }
 
