@@ -113,7 +113,8 @@ func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 		var unportable, moves []plant
 		for _, p := range plants {
 			switch {
-			case p.column == "id" && p.value == int64(1<<53-1): // TestTheLargestIDIsNamed has it
+			case e.name == "sqlite" && p.column == "id" && p.value == int64(1<<53-1) && p.table != "sqluice_job_changes":
+				// The tests of the largest ids have it.
 			case p.table == "sqluice_moves":
 				moves = append(moves, p)
 			case portable(p):
@@ -332,7 +333,7 @@ func (w *world) goesOn() {
 	}
 	_, err = inspect.New(w.client).Recount(w.ctx)
 	w.must("recount", err)
-	acting := jobs.WithActor(w.ctx, "somebody")
+	acting := jobs.WithActor(w.ctx, "ann")
 	_, err = w.client.PauseQueue(acting, "q")
 	w.must("pause", err)
 	_, err = w.client.ResumeQueue(acting, "q")

@@ -84,7 +84,7 @@ func TestTheLargestIDsOfOtherTablesAreNamed(t *testing.T) {
 	t.Run("audit", func(t *testing.T) {
 		w := make(t)
 		w.must("plant", w.exec(`INSERT INTO sqluice_job_audit (id, at, actor, action, jobs) VALUES (9007199254740991, 0, 'a', 'pause', 0)`))
-		acting := jobs.WithActor(w.ctx, "somebody")
+		acting := jobs.WithActor(w.ctx, "ann")
 		_, err := w.client.PauseQueue(acting, "q")
 		heal(w, fmt.Sprint(err))
 		_, err = w.client.PauseQueue(acting, "q")

@@ -33,7 +33,7 @@ func testRetention(f *fixture) {
 		if _, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 0, EndReason: "stopped", ID: id}); err != nil {
 			return err
 		}
-		return q.AddAudit(ctx, db.AddAuditParams{Now: 0, Actor: "somebody", Action: "pause"})
+		return q.AddAudit(ctx, db.AddAuditParams{Now: 0, Actor: "ann", Action: "pause"})
 	})
 	_, err = f.client.PauseQueue(f.as("ann"), "q")
 	f.must(err)
