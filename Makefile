@@ -44,10 +44,10 @@ test: ## Run the tests, with LONG=1 also those that take long; needs no C compil
 	@$(POSTGRES_NOTE)
 	@$(CHROMIUM_NOTE)
 	@FIRST='$(SLOWEST)' ONLY='$(ONLY)' SKIP='$(LEFT)' MODULES='$(MODULES)' $(GOTESTSUM) --format pkgname --raw-command -- \
-		internal/tests.sh -json -timeout 60m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT)
+		internal/tests.sh -json -timeout $(TIMEOUT) -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT)
 
 .PHONY: test-all
-test-all: ## Run all tests, as CI does: the same as make test LONG=1
+test-all: ## Run all tests: the same as make test LONG=1
 	@$(MAKE) --no-print-directory test LONG=1
 
 # LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, servers that crash, TypeScript,
@@ -61,6 +61,9 @@ GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 PACKAGES ?= 4
 PARALLEL ?= 6
 
+# A package takes no longer than this on a slow machine.
+TIMEOUT := 60m
+
 # ONLY matches the packages to test, and LEFT packages to leave out: without them, all. The packages that take longest begin first.
 SLOWEST := ./jobs/postgres ./cmd/sqluice ./sql ./jobs/sqlite
 
@@ -70,7 +73,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
 .PHONY: race
 race: ## Run every test under the race detector; needs a C compiler
-	CGO_ENABLED=1 MODULES='$(RACED)' internal/tests.sh -timeout 30m $(RACE)
+	CGO_ENABLED=1 MODULES='$(RACED)' internal/tests.sh -timeout $(TIMEOUT) $(RACE)
 
 .PHONY: check
 check: format vet ascii generated mutants-fit vulnerabilities test-check ## Run all gates
@@ -116,10 +119,10 @@ CHECKED := internal/deploy metrics/promql bench examples/recipes
 .PHONY: test-check
 test-check:
 	@if command -v "$$(go env CC)" >/dev/null; then \
-		echo "go test -timeout 60m $(RACE) -short, all packages but '$(UNRACED)'"; \
-		CGO_ENABLED=1 SKIP='$(UNRACED)' MODULES='$(RACED)' FIRST='./jobs/postgres ./jobs/sqlite' internal/tests.sh -timeout 60m -p 3 -parallel 4 $(RACE) -short; \
+		echo "go test -timeout $(TIMEOUT) $(RACE) -short, all packages but '$(UNRACED)'"; \
+		CGO_ENABLED=1 SKIP='$(UNRACED)' MODULES='$(RACED)' FIRST='./jobs/postgres ./jobs/sqlite' internal/tests.sh -timeout $(TIMEOUT) -p 3 -parallel 4 $(RACE) -short; \
 	else \
-		echo "note: no C compiler, so the tests run without the race detector"; MODULES='$(RACED)' internal/tests.sh -timeout 30m; \
+		echo "note: no C compiler, so the tests run without the race detector"; MODULES='$(RACED)' internal/tests.sh -timeout $(TIMEOUT); \
 	fi
 	@for module in $(CHECKED); do echo "go test in $$module"; (cd "$$module"; go test ./...); done
 

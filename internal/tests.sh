@@ -1,13 +1,21 @@
 #!/usr/bin/env bash
 # tests.sh FLAGS...: runs `go test FLAGS` on the packages of this module and, meanwhile, of the modules in it that MODULES names, one after
 # the other. Those have requirements of their own, which no program that imports this module gets.
-# ONLY matches packages to test, SKIP packages to leave out, and FIRST are packages that begin first.
+# ONLY matches packages to test, SKIP packages to leave out. FIRST are those of them that begin first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 packages() { go list ./... | { grep -E "${ONLY:-.}" || true; } | { grep -vE "${SKIP:-^$}" || true; }; }
+
+# first PACKAGE...: prints those that FIRST names.
+first() {
+    local name
+    for name in ${FIRST:-}; do
+        printf '%s\n' "$@" | grep "${name#.}\$" || true
+    done
+}
 
 inside() {
     local module code=0
@@ -25,8 +33,8 @@ inside() {
 inside "$@" >"$work/out" &
 code=0
 if list=$(packages); then
-    # shellcheck disable=SC2086 # a word a package
-    go test "$@" ${FIRST:-} $list || code=1
+    # shellcheck disable=SC2046,SC2086 # a word a package
+    go test "$@" $(first $list) $list || code=1
 else
     code=1 # no list, so nothing was tested
 fi
