@@ -1,5 +1,5 @@
 #!/bin/sh
-# PostgreSQL 18.4, with node-postgres 8.23.1 as the client.
+# PostgreSQL 18.4, with node-postgres 8.23.1 as the client. 15.18 and 17.10 do the same.
 #
 # A prepared statement survives that its table is dropped and made again in the same session: the server analyses it anew. But when a
 # parameter took its type from a column whose type is a DOMAIN, and that domain is made again too, the statement is dead for the rest of
