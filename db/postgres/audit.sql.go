@@ -46,7 +46,7 @@ func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
 
 const deleteOldAudit = `-- name: DeleteOldAudit :execrows
 DELETE FROM sqluice_job_audit WHERE id = ANY (ARRAY(
-    SELECT o.id FROM sqluice_job_audit AS o WHERE o.at < $1 ORDER BY o.at LIMIT CAST($2 AS BIGINT)
+    SELECT o.id FROM sqluice_job_audit AS o WHERE o.at < $1 ORDER BY o.at LIMIT $2
 ))
 `
 
@@ -86,7 +86,7 @@ SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_i
 WHERE a.id < $1 AND a.at >= $2
   AND (a.actor = $3 OR $3 IS NULL)
   AND (a.action = $4 OR $4 IS NULL)
-ORDER BY a.id DESC LIMIT CAST($5 AS BIGINT)
+ORDER BY a.id DESC LIMIT $5
 `
 
 type ListAuditParams struct {
@@ -146,7 +146,7 @@ WHERE a.id < $1 AND COALESCE(a.at, 0) >= CAST($2 AS BIGINT) /* by the ids, not b
       AND CAST(m.job_ids AS jsonb) @> to_jsonb($3)))
   AND (a.actor = $4 OR $4 IS NULL)
   AND (a.action = $5 OR $5 IS NULL)
-ORDER BY a.id DESC LIMIT CAST($6 AS BIGINT)
+ORDER BY a.id DESC LIMIT $6
 `
 
 type ListAuditOfJobParams struct {

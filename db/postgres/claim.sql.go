@@ -30,7 +30,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $6 AND h.kind = b.kind)
               AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= $1
-            ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST($7 AS BIGINT)
+            ORDER BY i.priority DESC, i.run_after, i.id LIMIT $7
             FOR UPDATE SKIP LOCKED
         ) AS j
         UNION ALL
@@ -43,7 +43,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= $1
-            ORDER BY i.run_after, i.id LIMIT CAST($7 AS BIGINT)
+            ORDER BY i.run_after, i.id LIMIT $7
             FOR UPDATE SKIP LOCKED
         ) AS j
     ) AS c
@@ -51,7 +51,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $6 AND q.paused_at IS NOT NULL)
       AND (CAST($8 AS BIGINT) = 0 OR $8
            <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($7 AS BIGINT)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT $7
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
@@ -440,7 +440,7 @@ UPDATE sqluice_jobs SET updated_at = $1, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= $1
-    ORDER BY d.run_after, d.id LIMIT CAST($2 AS BIGINT)
+    ORDER BY d.run_after, d.id LIMIT $2
     FOR UPDATE SKIP LOCKED
 ))
 `

@@ -21,13 +21,13 @@ FROM sqluice_jobs AS j WHERE j.id IN (
         SELECT f.id FROM sqluice_jobs AS f
         WHERE f.status = 'failed' AND f.finished_at >= CAST($1 AS BIGINT) AND (f.finished_at, f.id) < (CAST($2 AS BIGINT), CAST($3 AS BIGINT))
           AND CAST($4 AS TEXT) IS NULL
-        ORDER BY f.finished_at DESC, f.id DESC LIMIT CAST($5 AS BIGINT)) AS a
+        ORDER BY f.finished_at DESC, f.id DESC LIMIT $5) AS a
     UNION ALL
     SELECT o.id FROM (
         SELECT k.id FROM sqluice_jobs AS k
         WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= ($4, $1) /* kind equal, in a form that only sqluice_jobs_failed_kind serves */
           AND (k.kind, k.finished_at, k.id) < ($4, $2, $3)
-        ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT CAST($5 AS BIGINT)) AS o
+        ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT $5) AS o
 ) ORDER BY j.finished_at DESC, j.id DESC
 `
 
@@ -96,15 +96,15 @@ FROM (
         SELECT a.id, a.kind, a.error, a.finished_at FROM (
             SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
             WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT) AND CAST($2 AS TEXT) IS NULL
-            ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($3 AS BIGINT)) AS a
+            ORDER BY j.finished_at DESC, j.id DESC LIMIT $3) AS a
         UNION ALL
         SELECT o.id, o.kind, o.error, o.finished_at FROM (
             SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
             WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= ($2, $1) AND k.kind <= $2 /* as above */
-            ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT CAST($3 AS BIGINT)) AS o
+            ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT $3) AS o
     ) AS f
     GROUP BY f.kind, f.error
-    ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT CAST($4 AS BIGINT)
+    ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT $4
 ) AS g
 ORDER BY g.jobs DESC, g.last_seen DESC, g.example_id DESC
 `

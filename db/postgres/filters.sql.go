@@ -14,29 +14,29 @@ SELECT i.id FROM (
     SELECT pp.id FROM (
         SELECT p.id FROM sqluice_jobs AS p
         WHERE p.status = 'pending' AND CAST($1 AS TEXT) = 'pending' AND p.queue = CAST($2 AS TEXT) AND p.kind = CAST($3 AS TEXT)
-        ORDER BY p.priority DESC, p.run_after, p.id LIMIT CAST($4 AS BIGINT)) AS pp
+        ORDER BY p.priority DESC, p.run_after, p.id LIMIT $4) AS pp
     UNION ALL
     SELECT qq.id FROM (
         SELECT q.id FROM sqluice_jobs AS q
         WHERE q.status = 'pending' AND $1 = 'pending' AND q.queue = $2 AND $3 = ''
-        ORDER BY q.kind, q.priority DESC, q.run_after, q.id LIMIT CAST($4 AS BIGINT)) AS qq
+        ORDER BY q.kind, q.priority DESC, q.run_after, q.id LIMIT $4) AS qq
     UNION ALL
     SELECT ss.id FROM (
         SELECT s.id FROM sqluice_jobs AS s
         WHERE s.status = 'scheduled' AND $1 = 'scheduled' AND s.queue = $2 AND s.kind >= $3 AND s.kind <= $3
         ORDER BY s.kind, s.run_after /* a range, whose order the index of run_after alone does not have */
-        LIMIT CAST($4 AS BIGINT)) AS ss
+        LIMIT $4) AS ss
     UNION ALL
     SELECT tt.id FROM (
         SELECT t.id FROM sqluice_jobs AS t
         WHERE t.status = 'scheduled' AND $1 = 'scheduled' AND t.queue = $2 AND $3 = ''
-        ORDER BY t.kind, t.run_after LIMIT CAST($4 AS BIGINT)) AS tt
+        ORDER BY t.kind, t.run_after LIMIT $4) AS tt
     UNION ALL
     SELECT ff.id FROM (
         SELECT f.id FROM sqluice_jobs AS f
         WHERE f.status = 'failed' AND $1 = 'failed' AND f.kind = $3
-        ORDER BY f.finished_at LIMIT CAST($4 AS BIGINT)) AS ff
-) AS i LIMIT CAST($4 AS BIGINT)
+        ORDER BY f.finished_at LIMIT $4) AS ff
+) AS i LIMIT $4
 `
 
 type ListJobIDsByNameParams struct {
@@ -79,7 +79,7 @@ SELECT j.id FROM sqluice_jobs AS j
 WHERE j.user_id IS NOT NULL AND j.user_id = ANY (ARRAY[CAST($1 AS TEXT)])
   AND j.id < CAST($2 AS BIGINT) AND j.status <> 'deleted'
 ORDER BY j.user_id DESC, /* as sqluice_jobs_user is ordered: for the order of ids alone the server may go through all jobs */
-         j.id DESC LIMIT CAST($3 AS BIGINT)
+         j.id DESC LIMIT $3
 `
 
 type ListJobIDsOfUserParams struct {

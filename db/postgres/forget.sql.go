@@ -66,7 +66,7 @@ SELECT j.id, j.status,
     THEN 1 ELSE 0 END AS BIGINT) AS carries
 FROM sqluice_jobs AS j
 WHERE j.user_id = CAST($1 AS TEXT) AND j.id > $2 AND j.status <> 'deleted'
-ORDER BY j.id LIMIT CAST($3 AS BIGINT)
+ORDER BY j.id LIMIT $3
 `
 
 type ListJobsOfUserParams struct {

@@ -59,7 +59,7 @@ FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_i
 WHERE e.id IN (
     SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = $1 AND x.id < $2
       AND CASE WHEN x.cause IN ('snoozed', 'released', 'cancelled') THEN 0 ELSE 1 END = CAST($3 AS BIGINT)
-    ORDER BY x.id DESC LIMIT CAST($4 AS BIGINT))
+    ORDER BY x.id DESC LIMIT $4)
 ORDER BY e.id DESC
 `
 

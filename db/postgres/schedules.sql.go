@@ -71,7 +71,7 @@ const deleteOldScheduleTicks = `-- name: DeleteOldScheduleTicks :execrows
 DELETE FROM sqluice_schedule_ticks
 WHERE schedule = CAST($1 AS TEXT) AND tick <= COALESCE((
     SELECT t.tick FROM sqluice_schedule_ticks AS t WHERE t.schedule = $1
-    ORDER BY t.tick DESC LIMIT 1 OFFSET CAST($2 AS BIGINT)
+    ORDER BY t.tick DESC LIMIT 1 OFFSET $2
 ), -1)
 `
 
@@ -220,7 +220,7 @@ SELECT u.name FROM (
         SELECT s.name, s.next_at FROM sqluice_schedules AS s
         WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= $1
           AND s.name NOT IN (SELECT w.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS w (value))
-        ORDER BY s.next_at LIMIT CAST($3 AS BIGINT)
+        ORDER BY s.next_at LIMIT $3
     ) AS a
     UNION
     SELECT c.name, c.next_at FROM sqluice_schedules AS c
@@ -232,7 +232,7 @@ SELECT u.name FROM (
       AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
       AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM jsonb_array_elements_text(CAST($4 AS jsonb)) AS e (value))) AND o.name NOT IN (SELECT y.value FROM jsonb_array_elements_text(CAST($2 AS jsonb)) AS y (value))
 ) AS u
-GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT CAST($3 AS BIGINT)
+GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT $3
 `
 
 type ListDueSchedulesParams struct {
@@ -309,7 +309,7 @@ func (q *Queries) ListReplacingTicks(ctx context.Context, arg ListReplacingTicks
 }
 
 const listScheduleTicks = `-- name: ListScheduleTicks :many
-SELECT t.schedule, t.tick, t.outcome, t.since, t.job_id, t.replaced_id, t.at FROM sqluice_schedule_ticks AS t WHERE t.schedule = $1 ORDER BY t.tick DESC LIMIT CAST($2 AS BIGINT)
+SELECT t.schedule, t.tick, t.outcome, t.since, t.job_id, t.replaced_id, t.at FROM sqluice_schedule_ticks AS t WHERE t.schedule = $1 ORDER BY t.tick DESC LIMIT $2
 `
 
 type ListScheduleTicksParams struct {
@@ -387,7 +387,7 @@ func (q *Queries) ListScheduleTimes(ctx context.Context) ([]ListScheduleTimesRow
 }
 
 const listSchedules = `-- name: ListSchedules :many
-SELECT s.name, s.kind, s.queue, s.payload, s.options, s.spec, s.zone, s.catch_up, s.overlap, s.origin, s.start_at, s.next_at, s.owed_at, s.last_at, s.last_job_id, s.paused_at, s.fault, s.version, s.created_at, s.updated_at FROM sqluice_schedules AS s WHERE s.name > $1 ORDER BY s.name LIMIT CAST($2 AS BIGINT)
+SELECT s.name, s.kind, s.queue, s.payload, s.options, s.spec, s.zone, s.catch_up, s.overlap, s.origin, s.start_at, s.next_at, s.owed_at, s.last_at, s.last_job_id, s.paused_at, s.fault, s.version, s.created_at, s.updated_at FROM sqluice_schedules AS s WHERE s.name > $1 ORDER BY s.name LIMIT $2
 `
 
 type ListSchedulesParams struct {

@@ -38,7 +38,7 @@ WHERE j.id = ANY (CAST((
        OR strpos(lower(j.payload COLLATE "C"), lower($7 COLLATE "C")) > 0
           AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
           AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
-ORDER BY j.id DESC LIMIT CAST($8 AS BIGINT)
+ORDER BY j.id DESC LIMIT $8
 `
 
 type FindJobsParams struct {
@@ -122,7 +122,7 @@ SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = ANY (ARRAY[$1])
   AND j.id < $2
 ORDER BY j.status DESC, /* as sqluice_jobs_ended is ordered: for the order of ids alone the server may go through all jobs */
-         j.id DESC LIMIT CAST($3 AS BIGINT)
+         j.id DESC LIMIT $3
 `
 
 type ListEndedJobIDsParams struct {
@@ -153,7 +153,7 @@ func (q *Queries) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams
 }
 
 const listJobIDs = `-- name: ListJobIDs :many
-SELECT j.id FROM sqluice_jobs AS j WHERE j.id < $1 AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST($2 AS BIGINT)
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < $1 AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT $2
 `
 
 type ListJobIDsParams struct {
@@ -189,7 +189,7 @@ SELECT i.id FROM (
     SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND $1 = 'scheduled'
     UNION ALL
     SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND $1 = 'running'
-) AS i LIMIT CAST($2 AS BIGINT)
+) AS i LIMIT $2
 `
 
 type ListJobIDsByStatusParams struct {

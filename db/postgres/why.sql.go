@@ -14,17 +14,17 @@ SELECT CAST(
     (SELECT COUNT(*) FROM (
         SELECT h.id FROM sqluice_jobs AS h
         WHERE h.status = 'pending' AND h.queue = $1 AND h.kind = $2
-          AND h.priority > $3 LIMIT CAST($4 AS BIGINT)) AS higher)
+          AND h.priority > $3 LIMIT $4) AS higher)
     + (SELECT COUNT(*) FROM (
         SELECT o.id FROM sqluice_jobs AS o
         WHERE o.status = 'pending' AND o.queue = $1 AND o.kind = $2
           AND o.priority = $3 AND o.run_after < $5
-        LIMIT CAST($4 AS BIGINT)) AS older)
+        LIMIT $4) AS older)
     + (SELECT COUNT(*) FROM (
         SELECT t.id FROM sqluice_jobs AS t
         WHERE t.status = 'pending' AND t.queue = $1 AND t.kind = $2
           AND t.priority = $3 AND t.run_after = $5
-          AND t.id < $6 LIMIT CAST($4 AS BIGINT)) AS tied)
+          AND t.id < $6 LIMIT $4) AS tied)
 AS BIGINT) AS jobs
 `
 

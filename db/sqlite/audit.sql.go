@@ -46,7 +46,7 @@ func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
 
 const deleteOldAudit = `-- name: DeleteOldAudit :execrows
 DELETE FROM sqluice_job_audit WHERE id IN (
-    SELECT o.id FROM sqluice_job_audit AS o WHERE o.at < ?1 ORDER BY o.at LIMIT CAST(?2 AS BIGINT))
+    SELECT o.id FROM sqluice_job_audit AS o WHERE o.at < ?1 ORDER BY o.at LIMIT ?2)
 `
 
 type DeleteOldAuditParams struct {
@@ -85,7 +85,7 @@ SELECT a.id, a.at, a.actor, a."action", a.job_id, a.kind, a.queue, a.jobs, a.job
 WHERE a.id < ?1 AND a.at >= ?2
   AND (a.actor = ?3 OR ?3 IS NULL)
   AND (a.action = ?4 OR ?4 IS NULL)
-ORDER BY a.id DESC LIMIT CAST(?5 AS BIGINT)
+ORDER BY a.id DESC LIMIT ?5
 `
 
 type ListAuditParams struct {
@@ -148,7 +148,7 @@ WHERE a.id < ?1 AND a.at >= ?2
       AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(m.job_ids) THEN m.job_ids END) AS e WHERE e.value = ?3))
   AND (a.actor = ?4 OR ?4 IS NULL)
   AND (a.action = ?5 OR ?5 IS NULL)
-ORDER BY a.id DESC LIMIT CAST(?6 AS BIGINT)
+ORDER BY a.id DESC LIMIT ?6
 `
 
 type ListAuditOfJobParams struct {

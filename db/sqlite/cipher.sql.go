@@ -11,7 +11,7 @@ import (
 
 const listErrorTexts = `-- name: ListErrorTexts :many
 SELECT e.id, e.job_id, j.kind, e.message, e.stack FROM sqluice_job_errors AS e JOIN sqluice_jobs AS j ON j.id = e.job_id
-WHERE e.id > ?1 ORDER BY e.id LIMIT CAST(?2 AS BIGINT)
+WHERE e.id > ?1 ORDER BY e.id LIMIT ?2
 `
 
 type ListErrorTextsParams struct {
@@ -62,7 +62,7 @@ SELECT j.id, j.kind, CAST(SUBSTR(j.payload, 1, 100) AS TEXT) AS payload, CAST(SU
        CAST(SUBSTR(COALESCE(j.result, ''), 1, 100) AS TEXT) AS result, CAST(SUBSTR(COALESCE(j.last_error, ''), 1, 100) AS TEXT) AS last_error,
        CAST(octet_length(j.payload) + COALESCE(octet_length(j.progress), 0) + COALESCE(octet_length(j.result), 0)
             + COALESCE(octet_length(j.last_error), 0) AS BIGINT) AS bytes
-FROM sqluice_jobs AS j WHERE j.id > ?1 AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(?2 AS BIGINT)
+FROM sqluice_jobs AS j WHERE j.id > ?1 AND j.status <> 'deleted' ORDER BY j.id LIMIT ?2
 `
 
 type ListValueHeadsParams struct {

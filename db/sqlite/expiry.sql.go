@@ -64,7 +64,7 @@ const listOverdueJobIDs = `-- name: ListOverdueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
 WHERE d.start_by IS NOT NULL AND d.status IN ('scheduled', 'pending') AND d.start_by <= CAST(?1 AS BIGINT)
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'expire' AND r.again_at > ?1 LIMIT 1 OFFSET 0)
-ORDER BY d.start_by LIMIT CAST(?2 AS BIGINT)
+ORDER BY d.start_by LIMIT ?2
 `
 
 type ListOverdueJobIDsParams struct {

@@ -277,7 +277,7 @@ func (q *Queries) ListAllUniqueKeys(ctx context.Context) ([]UniqueKey, error) {
 }
 
 const listAuditFrom = `-- name: ListAuditFrom :many
-SELECT a.id, a.at, a.actor, a."action", a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a WHERE a.id > ?1 ORDER BY a.id LIMIT CAST(?2 AS BIGINT)
+SELECT a.id, a.at, a.actor, a."action", a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a WHERE a.id > ?1 ORDER BY a.id LIMIT ?2
 `
 
 type ListAuditFromParams struct {
@@ -321,7 +321,7 @@ func (q *Queries) ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([
 }
 
 const listJobErrorsFrom = `-- name: ListJobErrorsFrom :many
-SELECT e.id, e.job_id, e.attempt, e.worker_id, e.started_at, e.ended_at, e.cause, e.message, e.stack FROM sqluice_job_errors AS e WHERE e.id > ?1 ORDER BY e.id LIMIT CAST(?2 AS BIGINT)
+SELECT e.id, e.job_id, e.attempt, e.worker_id, e.started_at, e.ended_at, e.cause, e.message, e.stack FROM sqluice_job_errors AS e WHERE e.id > ?1 ORDER BY e.id LIMIT ?2
 `
 
 type ListJobErrorsFromParams struct {
@@ -364,7 +364,7 @@ func (q *Queries) ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromPa
 }
 
 const listJobsFrom = `-- name: ListJobsFrom :many
-SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j WHERE j.id > ?1 AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(?2 AS BIGINT)
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j WHERE j.id > ?1 AND j.status <> 'deleted' ORDER BY j.id LIMIT ?2
 `
 
 type ListJobsFromParams struct {
@@ -460,7 +460,7 @@ func (q *Queries) ListMoves(ctx context.Context) ([]Move, error) {
 }
 
 const listWorkersFrom = `-- name: ListWorkersFrom :many
-SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules FROM sqluice_workers AS w WHERE w.id > ?1 ORDER BY w.id LIMIT CAST(?2 AS BIGINT)
+SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules FROM sqluice_workers AS w WHERE w.id > ?1 ORDER BY w.id LIMIT ?2
 `
 
 type ListWorkersFromParams struct {

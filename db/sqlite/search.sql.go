@@ -29,7 +29,7 @@ WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e)
        OR instr(lower(j.last_error), lower(?7)) > 0 AND substr(j.last_error, 1, 18) <> 'sqluice:encrypted:'
        OR instr(lower(j.payload), lower(?7)) > 0 AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
           AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
-ORDER BY j.id DESC LIMIT CAST(?8 AS BIGINT)
+ORDER BY j.id DESC LIMIT ?8
 `
 
 type FindJobsParams struct {
@@ -117,7 +117,7 @@ const listEndedJobIDs = `-- name: ListEndedJobIDs :many
 SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = CAST(?1 AS TEXT)
   AND j.id < ?2
-ORDER BY j.id DESC LIMIT CAST(?3 AS BIGINT)
+ORDER BY j.id DESC LIMIT ?3
 `
 
 type ListEndedJobIDsParams struct {
@@ -151,7 +151,7 @@ func (q *Queries) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams
 }
 
 const listJobIDs = `-- name: ListJobIDs :many
-SELECT j.id FROM sqluice_jobs AS j WHERE j.id < ?1 AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST(?2 AS BIGINT)
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < ?1 AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT ?2
 `
 
 type ListJobIDsParams struct {
@@ -190,7 +190,7 @@ SELECT i.id FROM (
     SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND ?1 = 'scheduled'
     UNION ALL
     SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND ?1 = 'running'
-) AS i LIMIT CAST(?2 AS BIGINT)
+) AS i LIMIT ?2
 `
 
 type ListJobIDsByStatusParams struct {

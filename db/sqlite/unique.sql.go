@@ -12,7 +12,7 @@ import (
 const deletePastUniqueKeys = `-- name: DeletePastUniqueKeys :execrows
 DELETE FROM sqluice_unique_keys WHERE (kind, unique_key) IN (
     SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= ?1
-    ORDER BY k.until LIMIT CAST(?2 AS BIGINT))
+    ORDER BY k.until LIMIT ?2)
 `
 
 type DeletePastUniqueKeysParams struct {
@@ -36,7 +36,7 @@ WHERE s.successor_at IS NOT NULL
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = s.kind AND h.unique_key = s.unique_key AND h.unique_key IS NOT NULL
       AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
-ORDER BY s.kind, s.unique_key LIMIT CAST(?3 AS BIGINT)
+ORDER BY s.kind, s.unique_key LIMIT ?3
 `
 
 type ListFreeSuccessorsParams struct {

@@ -13,7 +13,7 @@ const countJobStep = `-- name: CountJobStep :many
 SELECT w.queue, w.kind, w.status, CAST(COUNT(*) AS BIGINT) AS jobs, CAST(MAX(w.id) AS BIGINT) AS last_id
 FROM (
     SELECT j.id, j.queue, j.kind, j.status FROM sqluice_jobs AS j WHERE j.id > CAST(?1 AS BIGINT)
-    ORDER BY j.id LIMIT CAST(?2 AS BIGINT)
+    ORDER BY j.id LIMIT ?2
 ) AS w
 GROUP BY w.queue, w.kind, w.status
 `

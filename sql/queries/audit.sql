@@ -15,4 +15,4 @@ SELECT a.* FROM sqluice_job_audit AS a
 WHERE a.id < @before_id AND a.at >= @since
   AND (a.actor = sqlc.narg('actor') OR sqlc.narg('actor') IS NULL)
   AND (a.action = sqlc.narg('action') OR sqlc.narg('action') IS NULL)
-ORDER BY a.id DESC LIMIT CAST(@n AS BIGINT);
+ORDER BY a.id DESC LIMIT @n;

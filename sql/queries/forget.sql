@@ -8,7 +8,7 @@ SELECT j.id, j.status,
     THEN 1 ELSE 0 END AS BIGINT) AS carries
 FROM sqluice_jobs AS j
 WHERE j.user_id = CAST(@user_id AS TEXT) AND j.id > @after_id AND j.status <> 'deleted'
-ORDER BY j.id LIMIT CAST(@n AS BIGINT);
+ORDER BY j.id LIMIT @n;
 
 -- name: ForgetJob :execrows
 -- ForgetJob erases what a job of a user carries that has ended.

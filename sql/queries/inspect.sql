@@ -12,5 +12,5 @@ FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_i
 WHERE e.id IN (
     SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = @job_id AND x.id < @before_id
       AND CASE WHEN x.cause IN ('snoozed', 'released', 'cancelled') THEN 0 ELSE 1 END = CAST(@failed AS BIGINT)
-    ORDER BY x.id DESC LIMIT CAST(@n AS BIGINT))
+    ORDER BY x.id DESC LIMIT @n)
 ORDER BY e.id DESC;

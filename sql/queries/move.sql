@@ -15,19 +15,19 @@ DELETE FROM sqluice_moves WHERE token = @token;
 
 -- name: ListJobsFrom :many
 -- ListJobsFrom lists jobs in the order of their ids, from after one on.
-SELECT j.* FROM sqluice_jobs AS j WHERE j.id > @after_id AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(@n AS BIGINT);
+SELECT j.* FROM sqluice_jobs AS j WHERE j.id > @after_id AND j.status <> 'deleted' ORDER BY j.id LIMIT @n;
 
 -- name: ListJobErrorsFrom :many
 -- ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
-SELECT e.* FROM sqluice_job_errors AS e WHERE e.id > @after_id ORDER BY e.id LIMIT CAST(@n AS BIGINT);
+SELECT e.* FROM sqluice_job_errors AS e WHERE e.id > @after_id ORDER BY e.id LIMIT @n;
 
 -- name: ListWorkersFrom :many
 -- ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
-SELECT w.* FROM sqluice_workers AS w WHERE w.id > @after_id ORDER BY w.id LIMIT CAST(@n AS BIGINT);
+SELECT w.* FROM sqluice_workers AS w WHERE w.id > @after_id ORDER BY w.id LIMIT @n;
 
 -- name: ListAuditFrom :many
 -- ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
-SELECT a.* FROM sqluice_job_audit AS a WHERE a.id > @after_id ORDER BY a.id LIMIT CAST(@n AS BIGINT);
+SELECT a.* FROM sqluice_job_audit AS a WHERE a.id > @after_id ORDER BY a.id LIMIT @n;
 
 -- name: GetLastIDs :one
 -- GetLastIDs is the largest id of each table; 0 when it is empty.

@@ -24,7 +24,7 @@ SELECT s.* FROM sqluice_schedules AS s WHERE s.name = @name;
 
 -- name: ListSchedules :many
 -- ListSchedules lists schedules by name, from after one on.
-SELECT s.* FROM sqluice_schedules AS s WHERE s.name > @after_name ORDER BY s.name LIMIT CAST(@n AS BIGINT);
+SELECT s.* FROM sqluice_schedules AS s WHERE s.name > @after_name ORDER BY s.name LIMIT @n;
 
 -- name: PauseSchedule :execrows
 -- PauseSchedule stops a schedule. Zero rows mean that it was paused already, or is not there.
@@ -79,12 +79,12 @@ WHERE schedule = @schedule AND outcome = 'owed';
 DELETE FROM sqluice_schedule_ticks
 WHERE schedule = CAST(@schedule AS TEXT) AND tick <= COALESCE((
     SELECT t.tick FROM sqluice_schedule_ticks AS t WHERE t.schedule = @schedule
-    ORDER BY t.tick DESC LIMIT 1 OFFSET CAST(@keep AS BIGINT)
+    ORDER BY t.tick DESC LIMIT 1 OFFSET @keep
 ), -1);
 
 -- name: ListScheduleTicks :many
 -- ListScheduleTicks lists the ticks of a schedule, newest first.
-SELECT t.* FROM sqluice_schedule_ticks AS t WHERE t.schedule = @schedule ORDER BY t.tick DESC LIMIT CAST(@n AS BIGINT);
+SELECT t.* FROM sqluice_schedule_ticks AS t WHERE t.schedule = @schedule ORDER BY t.tick DESC LIMIT @n;
 
 -- name: ListReplacingTicks :many
 -- ListReplacingTicks lists the ticks of a schedule for which a job was cancelled.

@@ -1,6 +1,6 @@
 -- name: ListJobIDs :many
 -- ListJobIDs lists the ids of jobs, the highest first, below an id: a step of a search.
-SELECT j.id FROM sqluice_jobs AS j WHERE j.id < @before_id AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < @before_id AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT @n;
 
 -- name: ListJobIDsByStatus :many
 -- ListJobIDsByStatus lists ids of jobs that have a status and are alive, in no order: all when they are fewer than n. Each
@@ -11,4 +11,4 @@ SELECT i.id FROM (
     SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND @status = 'scheduled'
     UNION ALL
     SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND @status = 'running'
-) AS i LIMIT CAST(@n AS BIGINT);
+) AS i LIMIT @n;

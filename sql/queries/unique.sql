@@ -6,4 +6,4 @@ WHERE s.successor_at IS NOT NULL
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = s.kind AND h.unique_key = s.unique_key AND h.unique_key IS NOT NULL
       AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
-ORDER BY s.kind, s.unique_key LIMIT CAST(@n AS BIGINT);
+ORDER BY s.kind, s.unique_key LIMIT @n;

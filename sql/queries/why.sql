@@ -5,17 +5,17 @@ SELECT CAST(
     (SELECT COUNT(*) FROM (
         SELECT h.id FROM sqluice_jobs AS h
         WHERE h.status = 'pending' AND h.queue = @queue AND h.kind = @kind
-          AND h.priority > @priority LIMIT CAST(@n AS BIGINT)) AS higher)
+          AND h.priority > @priority LIMIT @n) AS higher)
     + (SELECT COUNT(*) FROM (
         SELECT o.id FROM sqluice_jobs AS o
         WHERE o.status = 'pending' AND o.queue = @queue AND o.kind = @kind
           AND o.priority = @priority AND o.run_after < @run_after
-        LIMIT CAST(@n AS BIGINT)) AS older)
+        LIMIT @n) AS older)
     + (SELECT COUNT(*) FROM (
         SELECT t.id FROM sqluice_jobs AS t
         WHERE t.status = 'pending' AND t.queue = @queue AND t.kind = @kind
           AND t.priority = @priority AND t.run_after = @run_after
-          AND t.id < @id LIMIT CAST(@n AS BIGINT)) AS tied)
+          AND t.id < @id LIMIT @n) AS tied)
 AS BIGINT) AS jobs;
 
 -- name: CountRunningJobsInQueue :many

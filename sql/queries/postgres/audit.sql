@@ -10,10 +10,10 @@ WHERE a.id < @before_id AND COALESCE(a.at, 0) >= CAST(@since AS BIGINT) /* by th
       AND CAST(m.job_ids AS jsonb) @> to_jsonb(@job_id)))
   AND (a.actor = sqlc.narg('actor') OR sqlc.narg('actor') IS NULL)
   AND (a.action = sqlc.narg('action') OR sqlc.narg('action') IS NULL)
-ORDER BY a.id DESC LIMIT CAST(@n AS BIGINT);
+ORDER BY a.id DESC LIMIT @n;
 
 -- name: DeleteOldAudit :execrows
 -- DeleteOldAudit removes up to n rows from before a time, the oldest first.
 DELETE FROM sqluice_job_audit WHERE id = ANY (ARRAY(
-    SELECT o.id FROM sqluice_job_audit AS o WHERE o.at < @before ORDER BY o.at LIMIT CAST(@n AS BIGINT)
+    SELECT o.id FROM sqluice_job_audit AS o WHERE o.at < @before ORDER BY o.at LIMIT @n
 ));

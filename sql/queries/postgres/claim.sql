@@ -23,7 +23,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = b.kind)
               AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= @now
-            ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
+            ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
             FOR UPDATE SKIP LOCKED
         ) AS j
         UNION ALL
@@ -36,7 +36,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= @now
-            ORDER BY i.run_after, i.id LIMIT CAST(@n AS BIGINT)
+            ORDER BY i.run_after, i.id LIMIT @n
             FOR UPDATE SKIP LOCKED
         ) AS j
     ) AS c
@@ -44,7 +44,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
       AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
            <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT @n
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
@@ -74,7 +74,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= @now
-    ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
+    ORDER BY d.run_after, d.id LIMIT @n
     FOR UPDATE SKIP LOCKED
 ));
 

@@ -12,13 +12,13 @@ FROM sqluice_jobs AS j WHERE j.id IN (
         SELECT f.id FROM sqluice_jobs AS f
         WHERE f.status = 'failed' AND f.finished_at >= CAST(@since AS BIGINT) AND (f.finished_at, f.id) < (CAST(@before_time AS BIGINT), CAST(@before_id AS BIGINT))
           AND CAST(sqlc.narg('kind') AS TEXT) IS NULL
-        ORDER BY f.finished_at DESC, f.id DESC LIMIT CAST(@n AS BIGINT)) AS a
+        ORDER BY f.finished_at DESC, f.id DESC LIMIT @n) AS a
     UNION ALL
     SELECT o.id FROM (
         SELECT k.id FROM sqluice_jobs AS k
         WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (sqlc.narg('kind'), @since) /* kind equal, in a form that only sqluice_jobs_failed_kind serves */
           AND (k.kind, k.finished_at, k.id) < (sqlc.narg('kind'), @before_time, @before_id)
-        ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT CAST(@n AS BIGINT)) AS o
+        ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT @n) AS o
 ) ORDER BY j.finished_at DESC, j.id DESC;
 
 -- name: ReportFailedJobs :many
@@ -37,14 +37,14 @@ FROM (
         SELECT a.id, a.kind, a.error, a.finished_at FROM (
             SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
             WHERE j.status = 'failed' AND j.finished_at >= CAST(@since AS BIGINT) AND CAST(sqlc.narg('kind') AS TEXT) IS NULL
-            ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST(@most AS BIGINT)) AS a
+            ORDER BY j.finished_at DESC, j.id DESC LIMIT @most) AS a
         UNION ALL
         SELECT o.id, o.kind, o.error, o.finished_at FROM (
             SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
             WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (sqlc.narg('kind'), @since) AND k.kind <= sqlc.narg('kind') /* as above */
-            ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT CAST(@most AS BIGINT)) AS o
+            ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT @most) AS o
     ) AS f
     GROUP BY f.kind, f.error
-    ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT CAST(@n AS BIGINT)
+    ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT @n
 ) AS g
 ORDER BY g.jobs DESC, g.last_seen DESC, g.example_id DESC;

@@ -4,4 +4,4 @@ SELECT j.id FROM sqluice_jobs AS j
 WHERE j.user_id IS NOT NULL AND j.user_id = ANY (ARRAY[CAST(@user_id AS TEXT)])
   AND j.id < CAST(@before_id AS BIGINT) AND j.status <> 'deleted'
 ORDER BY j.user_id DESC, /* as sqluice_jobs_user is ordered: for the order of ids alone the server may go through all jobs */
-         j.id DESC LIMIT CAST(@n AS BIGINT);
+         j.id DESC LIMIT @n;

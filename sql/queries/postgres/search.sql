@@ -30,7 +30,7 @@ WHERE j.id = ANY (CAST((
        OR strpos(lower(j.payload COLLATE "C"), lower(sqlc.narg('text') COLLATE "C")) > 0
           AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
           AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
-ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
+ORDER BY j.id DESC LIMIT @n;
 
 -- name: ListJobs :many
 -- ListJobs lists the jobs of a JSON list of ids, the highest id first.
@@ -46,7 +46,7 @@ SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = ANY (ARRAY[@status])
   AND j.id < @before_id
 ORDER BY j.status DESC, /* as sqluice_jobs_ended is ordered: for the order of ids alone the server may go through all jobs */
-         j.id DESC LIMIT CAST(@n AS BIGINT);
+         j.id DESC LIMIT @n;
 
 -- name: ListEndedAmong :many
 -- ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.

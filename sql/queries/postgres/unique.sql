@@ -18,4 +18,4 @@ WHERE id = ANY (ARRAY(
 -- DeletePastUniqueKeys removes up to n unique keys that are free again. It does not wait for rows that are locked (on SQLite none are).
 DELETE FROM sqluice_unique_keys WHERE (kind, unique_key) IN (
     SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= @now
-    ORDER BY k.until LIMIT CAST(@n AS BIGINT) FOR UPDATE SKIP LOCKED);
+    ORDER BY k.until LIMIT @n FOR UPDATE SKIP LOCKED);

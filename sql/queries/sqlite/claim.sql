@@ -10,14 +10,14 @@ WHERE id IN (
         SELECT j.id FROM sqluice_jobs AS j
         WHERE CAST(@cursors AS TEXT) = '' AND j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
           AND j.run_after <= @now
-        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT @n
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = k.value)
       AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT @n
 )
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
@@ -41,7 +41,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id IN (
     SELECT d.id FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= @now
-    ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
+    ORDER BY d.run_after, d.id LIMIT @n
 );
 
 -- name: HasClaimableJobs :one
@@ -63,7 +63,7 @@ WITH RECURSIVE w (queue) AS (
     UNION ALL
     SELECT (SELECT MIN(n.queue) FROM sqluice_jobs AS n WHERE n.status = 'pending' AND n.queue > w.queue)
     FROM w WHERE w.queue IS NOT NULL
-    LIMIT CAST(@n AS BIGINT)
+    LIMIT @n
 )
 SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (

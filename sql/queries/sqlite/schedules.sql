@@ -37,7 +37,7 @@ SELECT u.name FROM (
         SELECT s.name, s.next_at FROM sqluice_schedules AS s
         WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= @now
           AND s.name NOT IN (SELECT w.value FROM json_each(CAST(@without AS TEXT)) AS w)
-        ORDER BY s.next_at LIMIT CAST(@n AS BIGINT)
+        ORDER BY s.next_at LIMIT @n
     ) AS a
     UNION
     SELECT c.name, c.next_at FROM sqluice_schedules AS c
@@ -49,7 +49,7 @@ SELECT u.name FROM (
       AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
       AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM json_each(@declared) AS e)) AND o.name NOT IN (SELECT y.value FROM json_each(@without) AS y)
 ) AS u
-GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT CAST(@n AS BIGINT);
+GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT @n;
 
 -- name: TakeSchedules :many
 -- TakeSchedules reads schedules to fire them, by a JSON list of their names. On PostgreSQL it leaves out those that another transaction has

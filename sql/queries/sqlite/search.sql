@@ -22,7 +22,7 @@ WHERE j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
        OR instr(lower(j.last_error), lower(sqlc.narg('text'))) > 0 AND substr(j.last_error, 1, 18) <> 'sqluice:encrypted:'
        OR instr(lower(j.payload), lower(sqlc.narg('text'))) > 0 AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
           AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
-ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
+ORDER BY j.id DESC LIMIT @n;
 
 -- name: ListJobs :many
 -- ListJobs lists the jobs of a JSON list of ids, the highest id first.
@@ -33,7 +33,7 @@ SELECT j.* FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(C
 SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = CAST(@status AS TEXT)
   AND j.id < @before_id
-ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
+ORDER BY j.id DESC LIMIT @n;
 
 -- name: ListEndedAmong :many
 -- ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.

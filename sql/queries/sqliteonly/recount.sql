@@ -4,7 +4,7 @@
 SELECT w.queue, w.kind, w.status, CAST(COUNT(*) AS BIGINT) AS jobs, CAST(MAX(w.id) AS BIGINT) AS last_id
 FROM (
     SELECT j.id, j.queue, j.kind, j.status FROM sqluice_jobs AS j WHERE j.id > CAST(@after AS BIGINT)
-    ORDER BY j.id LIMIT CAST(@n AS BIGINT)
+    ORDER BY j.id LIMIT @n
 ) AS w
 GROUP BY w.queue, w.kind, w.status;
 
