@@ -333,6 +333,7 @@ func testNewestStays(f *fixture) {
 		removed, looks := p.pass()
 		want(f, "jobs removed as long as it is the newest", removed, 0)
 		want(f, "steps that are read for it", looks, 1)
+		want(f, "rows of sqluice_jobs, all of them jobs", f.sql("count_rows")[0], 1)
 	}
 	next := f.enqueue("k", options...)
 	if next <= newest {
@@ -342,6 +343,11 @@ func testNewestStays(f *fixture) {
 	want(f, "jobs removed when there is a later one", removed, 1)
 	f.wantGone(newest)
 	f.wantCounts()
+
+	f.must(f.client.Delete(f.ctx, next)) // which on SQLite leaves a row that is no job
+	f.enqueue("k")
+	p.pass()
+	want(f, "rows of sqluice_jobs after the next pass", f.sql("count_rows")[0], 1)
 }
 
 func testRetentionRefused(f *fixture) {
