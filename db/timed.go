@@ -272,6 +272,13 @@ func (q timed) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, error
 	return value, err
 }
 
+func (q timed) DeleteJobErrors(ctx context.Context, arg int64) error {
+	began := time.Now()
+	err := q.own.DeleteJobErrors(ctx, arg)
+	q.hook("DeleteJobErrors", time.Since(began), err)
+	return err
+}
+
 func (q timed) DeleteJobHistory(ctx context.Context, arg DeleteJobHistoryParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.DeleteJobHistory(ctx, arg)
@@ -332,6 +339,13 @@ func (q timed) DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParam
 	began := time.Now()
 	value, err := q.own.DropCompletedJobs(ctx, arg)
 	q.hook("DropCompletedJobs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) EmptyJob(ctx context.Context, arg EmptyJobParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.EmptyJob(ctx, arg)
+	q.hook("EmptyJob", time.Since(began), err)
 	return value, err
 }
 
@@ -433,6 +447,13 @@ func (q timed) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 	return value, err
 }
 
+func (q timed) FreeIDs(ctx context.Context) error {
+	began := time.Now()
+	err := q.own.FreeIDs(ctx)
+	q.hook("FreeIDs", time.Since(began), err)
+	return err
+}
+
 func (q timed) GetChangeMark(ctx context.Context) (GetChangeMarkRow, error) {
 	began := time.Now()
 	value, err := q.own.GetChangeMark(ctx)
@@ -472,6 +493,13 @@ func (q timed) GetLastIDs(ctx context.Context) (GetLastIDsRow, error) {
 	began := time.Now()
 	value, err := q.own.GetLastIDs(ctx)
 	q.hook("GetLastIDs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) GetNewestID(ctx context.Context) (int64, error) {
+	began := time.Now()
+	value, err := q.own.GetNewestID(ctx)
+	q.hook("GetNewestID", time.Since(began), err)
 	return value, err
 }
 

@@ -43,6 +43,7 @@ type (
 	DeleteRetentionParams         = sqlite.DeleteRetentionParams
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
 	DropCompletedJobsParams       = sqlite.DropCompletedJobsParams
+	EmptyJobParams                = sqlite.EmptyJobParams
 	EndScheduleTickParams         = sqlite.EndScheduleTickParams
 	EndWorkerParams               = sqlite.EndWorkerParams
 	EnqueueClaimedJobParams       = sqlite.EnqueueClaimedJobParams

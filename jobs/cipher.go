@@ -16,7 +16,8 @@ type Key = jobtype.Key
 // ones.
 const Encrypted = jobtype.Encrypted
 
-// Forgotten is the payload, as a JSON string, of a job whose user was forgotten: see Forget of package jobs/inspect.
+// Forgotten is the payload, as a JSON string, of a job whose user was forgotten (see Forget of package jobs/inspect),
+// or that was kept long enough and is the newest.
 const Forgotten = jobtype.Forgotten
 
 // Cipher encrypts what jobs carry: see [WithCipher]. Make one with [NewCipher]; the zero value encrypts nothing and has no keys. It may be used

@@ -104,6 +104,16 @@ func (q *Queries) DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsPara
 	return result.RowsAffected(), nil
 }
 
+const deleteJobErrors = `-- name: DeleteJobErrors :exec
+DELETE FROM sqluice_job_errors WHERE job_id = $1
+`
+
+// DeleteJobErrors removes the errors of a job.
+func (q *Queries) DeleteJobErrors(ctx context.Context, jobID int64) error {
+	_, err := q.db.Exec(ctx, deleteJobErrors, jobID)
+	return err
+}
+
 const deleteRetention = `-- name: DeleteRetention :execrows
 DELETE FROM sqluice_retentions WHERE queue = CAST($1 AS TEXT) AND kind = CAST($2 AS TEXT) AND status = CAST($3 AS TEXT)
     AND origin = (SELECT MIN(r.origin) FROM sqluice_retentions AS r
@@ -123,6 +133,54 @@ func (q *Queries) DeleteRetention(ctx context.Context, arg DeleteRetentionParams
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const emptyJob = `-- name: EmptyJob :execrows
+UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL,
+    unique_key = NULL, request_id = NULL, user_id = NULL
+WHERE sqluice_jobs.id = $1 AND (status = 'done' OR status = 'failed' OR status = 'cancelled') AND finished_at < CAST($2 AS BIGINT)
+  AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL OR result IS NOT NULL
+       OR last_error IS NOT NULL OR unique_key IS NOT NULL OR request_id IS NOT NULL OR user_id IS NOT NULL
+       OR EXISTS (SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id))
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = sqluice_jobs.id AND r.action = 'prune' AND r.again_at > $3)
+`
+
+type EmptyJobParams struct {
+	ID     int64 `json:"id"`
+	Before int64 `json:"before"`
+	Now    int64 `json:"now"`
+}
+
+// EmptyJob erases what a job carries that ended before a time, and frees its keys: the newest job, whose row keeps its id from being
+// given again. Zero rows mean that it carries nothing, or is set aside.
+func (q *Queries) EmptyJob(ctx context.Context, arg EmptyJobParams) (int64, error) {
+	result, err := q.db.Exec(ctx, emptyJob, arg.ID, arg.Before, arg.Now)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const freeIDs = `-- name: FreeIDs :exec
+DELETE FROM sqluice_jobs WHERE id < 1 /* no job has such an id */
+`
+
+// FreeIDs removes the row of the status 'deleted' that keeps an id, when a later row does so (on PostgreSQL there is none).
+func (q *Queries) FreeIDs(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, freeIDs)
+	return err
+}
+
+const getNewestID = `-- name: GetNewestID :one
+SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'deleted' ORDER BY j.id DESC LIMIT 1), 0) AS BIGINT) AS id
+`
+
+// GetNewestID is the id of the newest job; 0 when there is none.
+func (q *Queries) GetNewestID(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, getNewestID)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
 }
 
 const getPruneStep = `-- name: GetPruneStep :one

@@ -9,16 +9,6 @@ import (
 	"context"
 )
 
-const freeIDs = `-- name: FreeIDs :exec
-DELETE FROM sqluice_jobs WHERE status = 'deleted' AND id < (SELECT MAX(j.id) FROM sqluice_jobs AS j)
-`
-
-// FreeIDs removes rows of the status 'deleted' that keep an id below others, for jobs that are added with their ids.
-func (q *Queries) FreeIDs(ctx context.Context) error {
-	_, err := q.db.ExecContext(ctx, freeIDs)
-	return err
-}
-
 const keepLastID = `-- name: KeepLastID :exec
 INSERT INTO sqluice_jobs (id, kind, status, created_at, updated_at, run_after)
 SELECT CAST(?1 AS BIGINT) + 1, 'deleted', 'deleted', 0, 0, 0

@@ -374,6 +374,7 @@ func testRefusedWorkers(f *fixture, _ func(*fixture, string)) {
 	done := f.enqueue("k")
 	_, err := f.client.Cancel(f.ctx, done)
 	f.must(err)
+	f.waiting() // which is the newest, so that the other may go
 	p := &maintenance.Pruner{
 		Scope: engine.ScopeOf(f.client), Log: quiet(),
 		Retention: maintenance.Retention{Done: maintenance.Forever, Cancelled: 0, Failed: maintenance.Forever, Audit: time.Hour},

@@ -25,6 +25,7 @@ var retentionRuleTests = []test{
 	{"KeptJobsAreNotReadAgain", testKeptNotReadAgain},
 	{"WhenTheyEndLater", testRetentionOfLaterEnds},
 	{"SetBack", testRetentionAfterRetry},
+	{"TheNewestStaysEmptied", testNewestStays},
 	{"Refused", testRetentionRefused},
 	{"Shown", testRetentionShown},
 	{"ByPlainSQL", testRetentionByPlainSQL},
@@ -59,7 +60,20 @@ func (q lookingQuerier) GetPruneStep(ctx context.Context, arg db.GetPruneStepPar
 	return q.Querier.GetPruneStep(ctx, arg)
 }
 
+// pruning makes a pruner, and a job behind all others that waits: the newest one stays as long as it is the newest.
 func (f *fixture) pruning(keep prune.Keep) *pruning {
+	f.Helper()
+	f.waiting()
+	return f.pruner(keep)
+}
+
+// waiting adds a job that is due in a year.
+func (f *fixture) waiting() int64 {
+	f.Helper()
+	return f.enqueue("waiting", jobs.In(365*24*time.Hour))
+}
+
+func (f *fixture) pruner(keep prune.Keep) *pruning {
 	f.Helper()
 	_, clock, _ := f.late(0, false)
 	p := &pruning{fixture: f, clock: clock, looks: new(int)}
@@ -231,6 +245,7 @@ func testKeptNotReadAgain(f *fixture) {
 	}
 	f.addMany("k", after)
 	f.drain(jobs.Config{}, on("k", nothing))
+	f.waiting()
 	if removed, looks := p.pass(); removed != after || looks > 2 {
 		f.Errorf("a pass over %d further jobs removed %d in %d steps", after, removed, looks)
 	}
@@ -284,6 +299,55 @@ func testRetentionAfterRetry(f *fixture) {
 	p.clock.late.Store(int64(61 * time.Minute))
 	removed, _ = p.pass()
 	want(f, "jobs removed when it has come", removed, 1)
+}
+
+// The newest job stays until there is a later one, without what it carried and without its keys. It cannot be retried.
+func testNewestStays(f *fixture) {
+	id := f.enqueue("old")
+	options := []jobs.EnqueueOption{jobs.Unique("u"), jobs.RequestID("r"), jobs.UserID("ann"), jobs.Tags("a"), jobs.Metadata(map[string]any{"m": 1}), jobs.MaxAttempts(1)}
+	newest := f.enqueue("k", options...)
+	f.drain(jobs.Config{}, on("old", nothing), on("k", func(_ context.Context, job jobs.Job) error {
+		f.must(job.SetProgress(f.ctx, 1))
+		return errors.New("bad")
+	}))
+	before := f.get(newest)
+	p := f.pruner(prune.Keep{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
+	removed, _ := p.pass()
+	want(f, "jobs removed before their time", removed, 0)
+	want(f, "payload before its time", string(f.get(newest).Payload), string(before.Payload))
+	p.clock.late.Store(int64(2 * time.Hour))
+	removed, _ = p.pass()
+	want(f, "jobs removed beside the newest", removed, 1)
+	f.wantGone(id)
+	job := f.get(newest)
+	want(f, "status", job.Status, jobs.StatusFailed)
+	want(f, "payload", string(job.Payload), `"`+jobs.Forgotten+`"`)
+	want(f, "keys", job.UniqueKey+job.RequestID+job.UserID, "")
+	want(f, "what else it carries", fmt.Sprint(job.Tags, string(job.Metadata), string(job.Progress), string(job.Result), job.LastError), fmt.Sprint([]string(nil), "", "", "", ""))
+	want(f, "errors", len(f.errors(newest)), 0)
+	f.wantCounts()
+	if err := f.client.Retry(f.ctx, newest); !errors.Is(err, jobs.ErrStatus) {
+		f.Errorf("its retry gives %v", err)
+	}
+	for range 2 {
+		removed, looks := p.pass()
+		want(f, "jobs removed as long as it is the newest", removed, 0)
+		want(f, "steps that are read for it", looks, 1)
+		want(f, "rows of sqluice_jobs, all of them jobs", f.sql("count_rows")[0], 1)
+	}
+	next := f.enqueue("k", options...)
+	if next <= newest {
+		f.Errorf("the id %d follows %d", next, newest)
+	}
+	removed, _ = p.pass()
+	want(f, "jobs removed when there is a later one", removed, 1)
+	f.wantGone(newest)
+	f.wantCounts()
+
+	f.must(f.client.Delete(f.ctx, next)) // which on SQLite leaves a row that is no job
+	f.enqueue("k")
+	p.pass()
+	want(f, "rows of sqluice_jobs after the next pass", f.sql("count_rows")[0], 1)
 }
 
 func testRetentionRefused(f *fixture) {

@@ -187,6 +187,11 @@ func (q counted) DeleteJob(ctx context.Context, arg db.DeleteJobParams) (int64, 
 	return q.own.DeleteJob(ctx, arg)
 }
 
+func (q counted) DeleteJobErrors(ctx context.Context, arg int64) error {
+	q.note("DeleteJobErrors")
+	return q.own.DeleteJobErrors(ctx, arg)
+}
+
 func (q counted) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryParams) (int64, error) {
 	q.note("DeleteJobHistory")
 	return q.own.DeleteJobHistory(ctx, arg)
@@ -230,6 +235,11 @@ func (q counted) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensiti
 func (q counted) DropCompletedJobs(ctx context.Context, arg db.DropCompletedJobsParams) ([]int64, error) {
 	q.note("DropCompletedJobs")
 	return q.own.DropCompletedJobs(ctx, arg)
+}
+
+func (q counted) EmptyJob(ctx context.Context, arg db.EmptyJobParams) (int64, error) {
+	q.note("EmptyJob")
+	return q.own.EmptyJob(ctx, arg)
 }
 
 func (q counted) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
@@ -302,6 +312,11 @@ func (q counted) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 	return q.own.ForgetRefusals(ctx, arg)
 }
 
+func (q counted) FreeIDs(ctx context.Context) error {
+	q.note("FreeIDs")
+	return q.own.FreeIDs(ctx)
+}
+
 func (q counted) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
 	q.note("GetChangeMark")
 	return q.own.GetChangeMark(ctx)
@@ -330,6 +345,11 @@ func (q counted) GetJobSubject(ctx context.Context, arg int64) (db.GetJobSubject
 func (q counted) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	q.note("GetLastIDs")
 	return q.own.GetLastIDs(ctx)
+}
+
+func (q counted) GetNewestID(ctx context.Context) (int64, error) {
+	q.note("GetNewestID")
+	return q.own.GetNewestID(ctx)
 }
 
 func (q counted) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {

@@ -346,7 +346,7 @@ func (w *why) ended() []Finding {
 		possible{len(w.replaced) > 0, say(ReasonReplaced, "schedule %s replaced it by job %d, of the tick %s",
 			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
 		w.owes("when a worker looks next"),
-		possible{string(j.Payload) == jobtype.ForgottenJSON, say(ReasonForgotten, "what it carried was erased, as its user was forgotten: it cannot be retried")},
+		possible{string(j.Payload) == jobtype.ForgottenJSON, say(ReasonForgotten, "what it carried was erased: its user was forgotten, or it was kept long enough: it cannot be retried")},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
 		possible{w.rule.Keep != 0 && !j.FinishedAt.IsZero(), w.kept()},

@@ -42,7 +42,8 @@ const (
 	// Encrypted stands in place of an encrypted value, as a JSON string. That of the text of an error has a hash before the bracket.
 	Encrypted = "[encrypted]"
 
-	// Forgotten is the payload, as a JSON string, of a job whose user was forgotten.
+	// Forgotten is the payload, as a JSON string, of a job whose user was forgotten, or of the newest job when it was kept
+	// long enough.
 	Forgotten = "[forgotten]"
 
 	// EncryptedJSON and ForgottenJSON are these two as JSON strings.

@@ -211,6 +211,10 @@ func (q queries) DeleteJob(ctx context.Context, arg db.DeleteJobParams) (int64, 
 	return q.own.DeleteJob(ctx, dbpostgres.DeleteJobParams(arg))
 }
 
+func (q queries) DeleteJobErrors(ctx context.Context, arg int64) error {
+	return q.own.DeleteJobErrors(ctx, arg)
+}
+
 func (q queries) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryParams) (int64, error) {
 	return q.own.DeleteJobHistory(ctx, dbpostgres.DeleteJobHistoryParams(arg))
 }
@@ -245,6 +249,10 @@ func (q queries) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensiti
 
 func (q queries) DropCompletedJobs(ctx context.Context, arg db.DropCompletedJobsParams) ([]int64, error) {
 	return q.own.DropCompletedJobs(ctx, dbpostgres.DropCompletedJobsParams(arg))
+}
+
+func (q queries) EmptyJob(ctx context.Context, arg db.EmptyJobParams) (int64, error) {
+	return q.own.EmptyJob(ctx, dbpostgres.EmptyJobParams(arg))
 }
 
 func (q queries) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
@@ -328,6 +336,10 @@ func (q queries) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 	return q.own.ForgetRefusals(ctx, arg)
 }
 
+func (q queries) FreeIDs(ctx context.Context) error {
+	return q.own.FreeIDs(ctx)
+}
+
 func (q queries) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
 	row, err := q.own.GetChangeMark(ctx)
 	return db.GetChangeMarkRow(row), err
@@ -355,6 +367,10 @@ func (q queries) GetJobSubject(ctx context.Context, arg int64) (db.GetJobSubject
 func (q queries) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	row, err := q.own.GetLastIDs(ctx)
 	return db.GetLastIDsRow(row), err
+}
+
+func (q queries) GetNewestID(ctx context.Context) (int64, error) {
+	return q.own.GetNewestID(ctx)
 }
 
 func (q queries) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {

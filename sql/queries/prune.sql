@@ -21,6 +21,25 @@ FROM (
     ORDER BY j.id LIMIT CAST(@n AS BIGINT)
 ) AS s;
 
+-- name: GetNewestID :one
+-- GetNewestID is the id of the newest job; 0 when there is none.
+SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'deleted' ORDER BY j.id DESC LIMIT 1), 0) AS BIGINT) AS id;
+
+-- name: EmptyJob :execrows
+-- EmptyJob erases what a job carries that ended before a time, and frees its keys: the newest job, whose row keeps its id from being
+-- given again. Zero rows mean that it carries nothing, or is set aside.
+UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL,
+    unique_key = NULL, request_id = NULL, user_id = NULL
+WHERE sqluice_jobs.id = @id AND (status = 'done' OR status = 'failed' OR status = 'cancelled') AND finished_at < CAST(@before AS BIGINT)
+  AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL OR result IS NOT NULL
+       OR last_error IS NOT NULL OR unique_key IS NOT NULL OR request_id IS NOT NULL OR user_id IS NOT NULL
+       OR EXISTS (SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id))
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = sqluice_jobs.id AND r.action = 'prune' AND r.again_at > @now);
+
+-- name: DeleteJobErrors :exec
+-- DeleteJobErrors removes the errors of a job.
+DELETE FROM sqluice_job_errors WHERE job_id = @job_id;
+
 -- name: ListRetentions :many
 -- ListRetentions lists the rules for how long ended jobs are kept.
 SELECT r.* FROM sqluice_retentions AS r ORDER BY r.queue, r.kind, r.status, r.origin;

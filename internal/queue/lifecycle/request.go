@@ -61,7 +61,7 @@ func whyNotRequeued(ctx context.Context, q db.Querier, id int64) error {
 		return core.NotFound(err)
 	}
 	if row.Payload == jobtype.ForgottenJSON {
-		return statusError("what it carried was erased, as its user was forgotten")
+		return statusError("what it carried was erased: its user was forgotten, or it was kept long enough")
 	}
 	return jobtype.ErrUniqueTaken
 }

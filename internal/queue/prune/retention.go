@@ -2,6 +2,7 @@ package prune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -36,8 +38,9 @@ type Retention struct {
 	// Process is this process's clock, which goes on when people set that of the queue.
 	Process func() time.Time
 
-	rules []db.Retention // of the last pass
-	known ranges         // by these rules
+	rules   []db.Retention // of the last pass
+	known   ranges         // by these rules
+	emptied int64          // the newest job, when its time has come: its row stays, without what it carried
 
 	clock, since time.Time // the queue's clock and the process's when it began to remember
 	mayForget    time.Time // not before, for other rules
@@ -61,6 +64,9 @@ func (r *Retention) Pass(ctx context.Context) (sum Result, err error) {
 	}
 	forgot := r.forget(rules, now)
 	err = r.pass(ctx, w, &sum)
+	if err == nil {
+		err = r.Scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) error { return q.FreeIDs(ctx) })
+	}
 	if forgot {
 		ended := r.Process()
 		r.mayForget = ended.Add(forgetShare * ended.Sub(began))
@@ -118,7 +124,7 @@ func (r *Retention) pass(ctx context.Context, w walk, sum *Result) (err error) {
 		if err != nil || step.LastID == 0 || w.young(step) {
 			return err
 		}
-		if err := r.clear(ctx, w, sum, after, step); err != nil {
+		if last, err := r.clear(ctx, w, sum, after, step); err != nil || last < step.LastID {
 			return err
 		}
 		after = step.LastID
@@ -137,7 +143,7 @@ func (r *Retention) look(ctx context.Context, w walk, sum *Result, after, last i
 			return nil
 		}
 		sum.Examined += Chunk
-		if err := r.clear(ctx, w, sum, after, step); err != nil {
+		if last, err := r.clear(ctx, w, sum, after, step); err != nil || last < step.LastID {
 			return err
 		}
 		after = step.LastID
@@ -145,11 +151,54 @@ func (r *Retention) look(ctx context.Context, w walk, sum *Result, after, last i
 	return nil
 }
 
-// clear removes those jobs of a step that may go, and remembers when the next of its jobs may.
-func (r *Retention) clear(ctx context.Context, w walk, sum *Result, after int64, step db.GetPruneStepRow) error {
+// clear removes those jobs of a step that may go, and remembers when the next of its jobs may. It returns the last id of which it knows that:
+// the newest job stays as long as it is the newest, and a later pass reads it again.
+func (r *Retention) clear(ctx context.Context, w walk, sum *Result, after int64, step db.GetPruneStepRow) (last int64, err error) {
+	if step.Expired > 0 {
+		if step, err = r.keepNewest(ctx, w, sum, after, step); err != nil || step.LastID == 0 {
+			return 0, err
+		}
+	}
 	wait, err := w.clear(ctx, sum, after, step)
 	if err == nil {
 		r.known = r.known.add(idRange{step.LastID, r.Process().Add(wait), step.NextAt < 0})
 	}
-	return err
+	return step.LastID, err
+}
+
+// keepNewest empties the newest job if it is one of a step and its time has come, and returns the step without it. On SQLite the row
+// of the newest job keeps its id from being given again; without it a row that is no job would, and a count of all rows would be wrong.
+func (r *Retention) keepNewest(ctx context.Context, w walk, sum *Result, after int64, step db.GetPruneStepRow) (db.GetPruneStepRow, error) {
+	var newest int64
+	var ended bool
+	err := w.scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		if newest, err = q.GetNewestID(ctx); err != nil || newest != step.LastID {
+			return err
+		}
+		fence, err := q.GetJobFence(ctx, newest)
+		ended = jobtype.Status(fence.Status).Final()
+		return core.NotFound(err)
+	})
+	if err != nil || !ended {
+		if errors.Is(err, jobtype.ErrNotFound) { // deleted meanwhile
+			err = nil
+		}
+		return step, err
+	}
+	if newest != r.emptied {
+		own, err := w.read(ctx, newest-1, newest)
+		if err != nil || own.Expired == 0 {
+			return step, err
+		}
+		if err := w.empty(ctx, sum, newest); err != nil {
+			return step, err
+		}
+		r.emptied = newest
+	}
+	step.Expired--
+	step.LastID--
+	if step.LastID <= after {
+		step.LastID = 0
+	}
+	return step, nil
 }

@@ -3,7 +3,3 @@
 INSERT INTO sqluice_jobs (id, kind, status, created_at, updated_at, run_after)
 SELECT CAST(@id AS BIGINT) + 1, 'deleted', 'deleted', 0, 0, 0
 WHERE @id >= (SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j);
-
--- name: FreeIDs :exec
--- FreeIDs removes rows of the status 'deleted' that keep an id below others, for jobs that are added with their ids.
-DELETE FROM sqluice_jobs WHERE status = 'deleted' AND id < (SELECT MAX(j.id) FROM sqluice_jobs AS j);
