@@ -143,7 +143,7 @@ func apiRequest(r *http.Request, body any) (*http.Request, error) {
 }
 
 func (h *Handler) pauseForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
-	return h.queueForm(r, (*Handler).pauseQueue, "paused: running jobs continue, and no job is claimed", "kind", "for_s")
+	return h.queueForm(r, (*Handler).pauseQueue, "paused: running jobs continue, and no job is claimed", "kind", "for_s", "reason")
 }
 
 func (h *Handler) resumeForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
@@ -165,7 +165,10 @@ func (h *Handler) queueForm(r *http.Request, set func(*Handler, *http.Request) (
 		}
 	}
 	call.URL.RawQuery = values.Encode()
-	_, err = set(h, call)
+	made, err := set(h, call)
+	if p, known := made.body.(pausing); known && p.Paused && !p.Changed {
+		is = "paused already, for at least as long"
+	}
 	if kind := values.Get("kind"); kind != "" {
 		return nil, flash{OK: true, Text: fmt.Sprintf("Kind %s of queue %s is %s.", kind, name, is)}, err
 	}

@@ -95,15 +95,15 @@ type pausing struct {
 	Changed bool   `json:"changed"` // false if the queue or the kind was in this state before
 }
 
-// pauseQueue pauses a queue, or one kind in it, for a time if one is given.
+// pauseQueue pauses a queue, or one kind in it, for a time and with a reason if they are given.
 func (h *Handler) pauseQueue(r *http.Request) (answer, error) {
-	q := queryOf(r, "kind", "for_s")
-	until := jobs.PauseFor(q.seconds("for_s"))
+	q := queryOf(r, "kind", "for_s", "reason")
+	until, reason := jobs.PauseFor(q.seconds("for_s")), jobs.PauseReason(q.text("reason"))
 	return h.setQueue(r, q, pausing{Paused: true}, func(ctx context.Context, p pausing) (bool, error) {
 		if p.Kind != "" {
-			return h.client.PauseKind(ctx, p.Queue, p.Kind, until)
+			return h.client.PauseKind(ctx, p.Queue, p.Kind, until, reason)
 		}
-		return h.client.PauseQueue(ctx, p.Queue, until)
+		return h.client.PauseQueue(ctx, p.Queue, until, reason)
 	})
 }
 

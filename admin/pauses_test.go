@@ -23,9 +23,9 @@ func TestPausesByTheAPI(t *testing.T) {
 			query string
 			want  kindPausing
 		}{
-			{"pause?kind=a%2Fb", kindPausing{"q", "a/b", true, true}}, {"pause?kind=a%2Fb", kindPausing{"q", "a/b", true, false}},
-			{"pause?kind=a%2Fb&for_s=600", kindPausing{"q", "a/b", true, true}}, {"resume", kindPausing{"q", "", false, false}},
-			{"pause?for_s=600", kindPausing{"q", "", true, true}},
+			{"pause?kind=a%2Fb&for_s=60", kindPausing{"q", "a/b", true, true}}, {"pause?kind=a%2Fb&for_s=30", kindPausing{"q", "a/b", true, false}},
+			{"pause?kind=a%2Fb&for_s=600&reason=the+disk", kindPausing{"q", "a/b", true, true}}, {"resume", kindPausing{"q", "", false, false}},
+			{"pause?for_s=600&reason=a+move", kindPausing{"q", "", true, true}},
 		} {
 			if got := get[kindPausing](a, http.MethodPost, "/queues/q/"+step.query, ""); got != step.want {
 				t.Errorf("%s is answered with %+v, want %+v", step.query, got, step.want)
@@ -33,10 +33,10 @@ func TestPausesByTheAPI(t *testing.T) {
 		}
 		q := get[struct{ Queues []inspect.QueueInfo }](a, http.MethodGet, "/queues?after=p", "").Queues[0]
 		if q.PausedUntil.Sub(q.PausedAt).Round(time.Minute) != 10*time.Minute || q.PausedBy != "local" || len(q.PausedKinds) != 1 ||
-			q.PausedKinds[0].Kind != "a/b" || q.PausedKinds[0].Until.IsZero() || q.PausedKinds[0].By != "local" {
+			q.PauseReason != "a move" || q.PausedKinds[0].Reason != "the disk" || q.PausedKinds[0].Kind != "a/b" || q.PausedKinds[0].Until.IsZero() || q.PausedKinds[0].By != "local" {
 			t.Errorf("the paused queue is %+v", q)
 		}
-		for _, path := range []string{"/queues/q/pause?kind=", "/queues/q/pause?for_s=0", "/queues/q/resume?for_s=1", "/queues/q/pause?kind=a&kind=b", "/queues/q/resume?kind=" + strings.Repeat("k", 201)} {
+		for _, path := range []string{"/queues/q/pause?kind=", "/queues/q/pause?for_s=0", "/queues/q/pause?reason=" + strings.Repeat("r", 1001), "/queues/q/resume?for_s=1", "/queues/q/pause?kind=a&kind=b", "/queues/q/resume?kind=" + strings.Repeat("k", 201)} {
 			a.refused(http.StatusBadRequest, http.MethodPost, path, "")
 		}
 		get[kindPausing](a, http.MethodPost, "/queues/q/resume?kind=a%2Fb", "")

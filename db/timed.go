@@ -349,6 +349,13 @@ func (q timed) EmptyJob(ctx context.Context, arg EmptyJobParams) (int64, error) 
 	return value, err
 }
 
+func (q timed) EndPauses(ctx context.Context, arg EndPausesParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.EndPauses(ctx, arg)
+	q.hook("EndPauses", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error {
 	began := time.Now()
 	err := q.own.EndScheduleTick(ctx, arg)
@@ -524,6 +531,13 @@ func (q timed) GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryP
 	return value, err
 }
 
+func (q timed) GetPause(ctx context.Context, arg GetPauseParams) ([]Pause, error) {
+	began := time.Now()
+	value, err := q.own.GetPause(ctx, arg)
+	q.hook("GetPause", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error) {
 	began := time.Now()
 	value, err := q.own.GetPruneStep(ctx, arg)
@@ -608,17 +622,10 @@ func (q timed) ImportJobs(ctx context.Context, arg string) (int64, error) {
 	return value, err
 }
 
-func (q timed) ImportKindPauses(ctx context.Context, arg string) (int64, error) {
+func (q timed) ImportPauses(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
-	value, err := q.own.ImportKindPauses(ctx, arg)
-	q.hook("ImportKindPauses", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) ImportQueues(ctx context.Context, arg string) (int64, error) {
-	began := time.Now()
-	value, err := q.own.ImportQueues(ctx, arg)
-	q.hook("ImportQueues", time.Since(began), err)
+	value, err := q.own.ImportPauses(ctx, arg)
+	q.hook("ImportPauses", time.Since(began), err)
 	return value, err
 }
 
@@ -860,13 +867,6 @@ func (q timed) ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]
 	return value, err
 }
 
-func (q timed) ListKindPauses(ctx context.Context) ([]KindPause, error) {
-	began := time.Now()
-	value, err := q.own.ListKindPauses(ctx)
-	q.hook("ListKindPauses", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error) {
 	began := time.Now()
 	value, err := q.own.ListLiveJobsByUniqueKey(ctx, arg)
@@ -902,17 +902,17 @@ func (q timed) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParam
 	return value, err
 }
 
+func (q timed) ListPauses(ctx context.Context) ([]Pause, error) {
+	began := time.Now()
+	value, err := q.own.ListPauses(ctx)
+	q.hook("ListPauses", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error) {
 	began := time.Now()
 	value, err := q.own.ListPendingQueues(ctx, arg)
 	q.hook("ListPendingQueues", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) ListQueueRows(ctx context.Context) ([]Queue, error) {
-	began := time.Now()
-	value, err := q.own.ListQueueRows(ctx)
-	q.hook("ListQueueRows", time.Since(began), err)
 	return value, err
 }
 
@@ -1014,17 +1014,10 @@ func (q timed) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return value, err
 }
 
-func (q timed) PauseKind(ctx context.Context, arg PauseKindParams) (int64, error) {
+func (q timed) Pause(ctx context.Context, arg PauseParams) (int64, error) {
 	began := time.Now()
-	value, err := q.own.PauseKind(ctx, arg)
-	q.hook("PauseKind", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.PauseQueue(ctx, arg)
-	q.hook("PauseQueue", time.Since(began), err)
+	value, err := q.own.Pause(ctx, arg)
+	q.hook("Pause", time.Since(began), err)
 	return value, err
 }
 
@@ -1189,31 +1182,10 @@ func (q timed) ResetStuckJobs(ctx context.Context, arg int64) ([]ResetStuckJobsR
 	return value, err
 }
 
-func (q timed) ResumeDueKinds(ctx context.Context, arg ResumeDueKindsParams) (int64, error) {
+func (q timed) Resume(ctx context.Context, arg ResumeParams) (int64, error) {
 	began := time.Now()
-	value, err := q.own.ResumeDueKinds(ctx, arg)
-	q.hook("ResumeDueKinds", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) ResumeDueQueues(ctx context.Context, arg ResumeDueQueuesParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.ResumeDueQueues(ctx, arg)
-	q.hook("ResumeDueQueues", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) ResumeKind(ctx context.Context, arg ResumeKindParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.ResumeKind(ctx, arg)
-	q.hook("ResumeKind", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.ResumeQueue(ctx, arg)
-	q.hook("ResumeQueue", time.Since(began), err)
+	value, err := q.own.Resume(ctx, arg)
+	q.hook("Resume", time.Since(began), err)
 	return value, err
 }
 

@@ -44,6 +44,7 @@ type (
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
 	DropCompletedJobsParams       = sqlite.DropCompletedJobsParams
 	EmptyJobParams                = sqlite.EmptyJobParams
+	EndPausesParams               = sqlite.EndPausesParams
 	EndScheduleTickParams         = sqlite.EndScheduleTickParams
 	EndWorkerParams               = sqlite.EndWorkerParams
 	EnqueueClaimedJobParams       = sqlite.EnqueueClaimedJobParams
@@ -66,6 +67,7 @@ type (
 	GetJobSubjectRow              = sqlite.GetJobSubjectRow
 	GetLastIDsRow                 = sqlite.GetLastIDsRow
 	GetOldestJobHistoryParams     = sqlite.GetOldestJobHistoryParams
+	GetPauseParams                = sqlite.GetPauseParams
 	GetPruneStepParams            = sqlite.GetPruneStepParams
 	GetPruneStepRow               = sqlite.GetPruneStepRow
 	GetRetentionParams            = sqlite.GetRetentionParams
@@ -79,7 +81,6 @@ type (
 	Job                           = sqlite.Job
 	JobAudit                      = sqlite.JobAudit
 	JobError                      = sqlite.JobError
-	KindPause                     = sqlite.KindPause
 	ListAuditFromParams           = sqlite.ListAuditFromParams
 	ListAuditOfJobParams          = sqlite.ListAuditOfJobParams
 	ListAuditParams               = sqlite.ListAuditParams
@@ -127,15 +128,14 @@ type (
 	Move                          = sqlite.Move
 	NoteRefusalParams             = sqlite.NoteRefusalParams
 	NoteScheduleJobParams         = sqlite.NoteScheduleJobParams
-	PauseKindParams               = sqlite.PauseKindParams
-	PauseQueueParams              = sqlite.PauseQueueParams
+	Pause                         = sqlite.Pause
+	PauseParams                   = sqlite.PauseParams
 	PauseScheduleParams           = sqlite.PauseScheduleParams
 	PromoteDueJobsParams          = sqlite.PromoteDueJobsParams
 	PromoteListedJobsParams       = sqlite.PromoteListedJobsParams
 	PutRetentionParams            = sqlite.PutRetentionParams
 	PutScheduleParams             = sqlite.PutScheduleParams
 	Querier                       = sqlite.Querier
-	Queue                         = sqlite.Queue
 	RecordExpiredJobsParams       = sqlite.RecordExpiredJobsParams
 	RecordHeldJobsParams          = sqlite.RecordHeldJobsParams
 	RecordReleasedJobsParams      = sqlite.RecordReleasedJobsParams
@@ -155,10 +155,7 @@ type (
 	RequestJobCancelParams        = sqlite.RequestJobCancelParams
 	RequeueJobParams              = sqlite.RequeueJobParams
 	ResetStuckJobsRow             = sqlite.ResetStuckJobsRow
-	ResumeDueKindsParams          = sqlite.ResumeDueKindsParams
-	ResumeDueQueuesParams         = sqlite.ResumeDueQueuesParams
-	ResumeKindParams              = sqlite.ResumeKindParams
-	ResumeQueueParams             = sqlite.ResumeQueueParams
+	ResumeParams                  = sqlite.ResumeParams
 	ResumeScheduleParams          = sqlite.ResumeScheduleParams
 	Retention                     = sqlite.Retention
 	RetryConflictsParams          = sqlite.RetryConflictsParams

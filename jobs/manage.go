@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
@@ -164,13 +166,14 @@ func (c *Client) change(
 	return nil
 }
 
-// PauseOption says how a queue or a kind is paused: [PauseUntil] or [PauseFor].
+// PauseOption says how a queue or a kind is paused: [PauseUntil], [PauseFor], [PauseReason].
 type PauseOption func(*pause)
 
 // pause is how a queue or a kind is paused.
 type pause struct {
-	until time.Time     // when given
-	after time.Duration // otherwise, unless 0
+	until  time.Time     // when given
+	after  time.Duration // otherwise, unless 0
+	reason string
 }
 
 // PauseUntil ends the pause at a time. The zero time means when the queue or the kind is resumed.
@@ -181,12 +184,22 @@ func PauseFor(d time.Duration) PauseOption {
 	return func(p *pause) { p.until, p.after = time.Time{}, d }
 }
 
-// pauseEnd returns when a pause ends, in microseconds; nil when the queue or the kind is resumed.
-func (c *Client) pauseEnd(ctx context.Context, opts []PauseOption) (*int64, error) {
-	var p pause
-	for _, opt := range opts {
-		opt(&p)
+// PauseReason says why, for people to see: at most 1000 characters. An empty text is no reason.
+func PauseReason(text string) PauseOption { return func(p *pause) { p.reason = text } }
+
+// validate returns the fault of the reason.
+func (p pause) validate() error {
+	if n := utf8.RuneCountInString(p.reason); n > maxReason || !utf8.ValidString(p.reason) || strings.ContainsRune(p.reason, 0) {
+		return jobtype.NewInvalidError("reason of the pause", fmt.Sprintf("%d characters", n), fmt.Sprintf("have at most %d characters, in UTF-8 and without NUL", maxReason))
 	}
+	return nil
+}
+
+// maxReason is how many characters the reason of a pause may have.
+const maxReason = 1000
+
+// pauseEnd returns when a pause ends, in microseconds; nil when the queue or the kind is resumed.
+func (c *Client) pauseEnd(ctx context.Context, p pause) (*int64, error) {
 	if p.after == 0 && p.until.IsZero() {
 		return nil, nil
 	}
@@ -201,37 +214,29 @@ func (c *Client) pauseEnd(ctx context.Context, opts []PauseOption) (*int64, erro
 	return &at, nil
 }
 
-// PauseQueue stops all runners from claiming jobs of a queue; what runs goes on. It reports whether that changed
-// anything: a queue that is paused already gets the new end. A queue that has no jobs yet can be paused too. When a pause
-// ends by itself, a runner of any queue ends it at that time, or the next one that starts.
+// PauseQueue stops all runners from claiming jobs of a queue; what runs goes on. It reports whether that changed anything: of two pauses
+// the later end holds, and one without an end is the latest. To end a pause earlier, resume the queue first. A queue that has no jobs
+// yet can be paused too. When a pause ends by itself, a runner of any queue ends it at that time, or the next one that starts.
 func (c *Client) PauseQueue(ctx context.Context, name string, opts ...PauseOption) (bool, error) {
-	return c.changeQueue(ctx, queueChange{jobtype.ActionPause, name, nil, opts}, func(ctx context.Context, q db.Querier, p pauseRow) (int64, error) {
-		return q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: p.now, PausedUntil: p.end, PausedBy: p.by})
-	})
+	return c.pause(ctx, queueChange{action: jobtype.ActionPause, queue: name}, opts)
 }
 
 // ResumeQueue undoes PauseQueue and reports whether the queue was paused. Kinds that are paused in it stay so.
 func (c *Client) ResumeQueue(ctx context.Context, name string) (bool, error) {
-	return c.changeQueue(ctx, queueChange{jobtype.ActionResume, name, nil, nil}, func(ctx context.Context, q db.Querier, p pauseRow) (int64, error) {
-		return q.ResumeQueue(ctx, db.ResumeQueueParams{Name: name, Now: p.now})
-	})
+	return c.resume(ctx, queueChange{action: jobtype.ActionResume, queue: name})
 }
 
 // PauseKind stops all runners from claiming jobs of a kind from a queue. What runs goes on, and so do the queue's jobs of other
-// kinds. It reports whether that changed anything: a kind that is paused already gets the new end. A kind that has no jobs yet can be
-// paused too. A pause ends by itself as one of [Client.PauseQueue] does.
+// kinds. It reports whether that changed anything, and a pause ends, as [Client.PauseQueue] says. A kind that has no jobs yet can be
+// paused too.
 func (c *Client) PauseKind(ctx context.Context, queue, kind string, opts ...PauseOption) (bool, error) {
-	return c.changeQueue(ctx, queueChange{jobtype.ActionPauseKind, queue, &kind, opts}, func(ctx context.Context, q db.Querier, p pauseRow) (int64, error) {
-		return q.PauseKind(ctx, db.PauseKindParams{Queue: queue, Kind: kind, Now: p.now, PausedUntil: p.end, PausedBy: p.by})
-	})
+	return c.pause(ctx, queueChange{jobtype.ActionPauseKind, queue, &kind}, opts)
 }
 
 // ResumeKind undoes PauseKind and reports whether the kind was paused in the queue. While the queue itself is paused too, its jobs go
 // on waiting for [Client.ResumeQueue].
 func (c *Client) ResumeKind(ctx context.Context, queue, kind string) (bool, error) {
-	return c.changeQueue(ctx, queueChange{jobtype.ActionResumeKind, queue, &kind, nil}, func(ctx context.Context, q db.Querier, _ pauseRow) (int64, error) {
-		return q.ResumeKind(ctx, db.ResumeKindParams{Queue: queue, Kind: kind})
-	})
+	return c.resume(ctx, queueChange{jobtype.ActionResumeKind, queue, &kind})
 }
 
 // queueChange is a change of a queue, or of a kind in it.
@@ -239,14 +244,6 @@ type queueChange struct {
 	action jobtype.Action
 	queue  string
 	kind   *string // nil for a change of the whole queue
-	opts   []PauseOption
-}
-
-// pauseRow is what a change writes beside the names.
-type pauseRow struct {
-	now int64
-	end *int64  // nil for a pause that does not end by itself
-	by  *string // the actor; nil without one
 }
 
 // String returns the change as error texts have it.
@@ -265,9 +262,64 @@ func (q queueChange) validate() error {
 	return ValidateName("kind", *q.kind)
 }
 
-// changeQueue makes a change and records it. It reports whether there was something to change.
+// pause makes a pause. The audit names the one that it replaces.
+func (c *Client) pause(ctx context.Context, change queueChange, opts []PauseOption) (bool, error) {
+	var p pause
+	for _, opt := range opts {
+		opt(&p)
+	}
+	if err := errors.Join(change.validate(), p.validate()); err != nil {
+		return false, fmt.Errorf("%s: %w", change, err)
+	}
+	end, err := c.pauseEnd(ctx, p)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", change, err)
+	}
+	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, now int64, by *string) (changed int64, detail json.RawMessage, err error) {
+		before, err := q.GetPause(ctx, db.GetPauseParams{Queue: change.queue, Kind: core.Deref(change.kind)})
+		if err != nil {
+			return 0, nil, err
+		}
+		changed, err = q.Pause(ctx, db.PauseParams{
+			Queue: change.queue, Kind: core.Deref(change.kind), Now: now, PausedUntil: end, PausedBy: by, Reason: core.Optional(p.reason),
+		})
+		if err != nil || changed == 0 {
+			return changed, nil, err
+		}
+		detail, err = pauseDetail(end, p.reason, before)
+		return changed, detail, err
+	})
+}
+
+// pauseDetail is what the audit has of a pause: until when and why, where that was said, and the same of the one that it replaces.
+func pauseDetail(end *int64, reason string, before []db.Pause) (json.RawMessage, error) {
+	type entry struct {
+		Until    time.Time `json:"until,omitzero"`
+		By       string    `json:"by,omitempty"`
+		Reason   string    `json:"reason,omitempty"`
+		Replaced *entry    `json:"replaced,omitempty"`
+	}
+	e := entry{Until: core.Time(core.Deref(end)), Reason: reason}
+	for _, b := range before {
+		e.Replaced = &entry{Until: core.Time(core.Deref(b.PausedUntil)), By: core.Deref(b.PausedBy), Reason: core.Deref(b.Reason)}
+	}
+	if e == (entry{}) {
+		return nil, nil
+	}
+	return json.Marshal(e)
+}
+
+func (c *Client) resume(ctx context.Context, change queueChange) (bool, error) {
+	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, _ int64, _ *string) (int64, json.RawMessage, error) {
+		n, err := q.Resume(ctx, db.ResumeParams{Queue: change.queue, Kind: core.Deref(change.kind)})
+		return n, nil, err
+	})
+}
+
+// changeQueue makes a change and records it with its detail. It reports whether there was something to change.
 func (c *Client) changeQueue(
-	ctx context.Context, change queueChange, set func(context.Context, db.Querier, pauseRow) (changed int64, err error),
+	ctx context.Context, change queueChange,
+	set func(_ context.Context, _ db.Querier, now int64, by *string) (changed int64, detail json.RawMessage, err error),
 ) (changed bool, err error) {
 	defer func() {
 		if err != nil {
@@ -281,23 +333,13 @@ func (c *Client) changeQueue(
 	if err := change.validate(); err != nil {
 		return false, err
 	}
-	end, err := c.pauseEnd(ctx, change.opts)
-	if err != nil {
-		return false, err
-	}
 	err = lifecycle.ChangeQueue(ctx, c.scope(), core.WorkReady, change.queue, func(ctx context.Context, q db.Querier) error {
 		now := core.Micros(c.store.Now())
-		n, err := set(ctx, q, pauseRow{now, end, author.Name()})
+		n, detail, err := set(ctx, q, now, author.Name())
 		if changed = n > 0; err != nil || !changed {
 			return err
 		}
-		entry := audit.Entry{Action: change.action, Queue: change.queue, Kind: core.Deref(change.kind)}
-		if end != nil {
-			if entry.Detail, err = json.Marshal(map[string]time.Time{"until": core.Time(*end)}); err != nil {
-				return err
-			}
-		}
-		return author.Record(ctx, q, now, entry)
+		return author.Record(ctx, q, now, audit.Entry{Action: change.action, Queue: change.queue, Kind: core.Deref(change.kind), Detail: detail})
 	})
 	return changed && err == nil, err
 }

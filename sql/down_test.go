@@ -23,7 +23,7 @@ func TestSuccessorsGoingDown(t *testing.T) {
 		if n := scan[int](t, w.plain, "SELECT COUNT(*) FROM sqluice_jobs WHERE successor_at IS NOT NULL"); n != 1 {
 			t.Fatalf("there are %d successors", n)
 		}
-		migrateDownTo(t, w, "00015_unique.sql")
+		migrateDownTo(t, w, "00014_unique.sql")
 		if _, err := w.client.Migrate(w.ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -146,7 +146,7 @@ func TestPostgresPlansAreGolden(t *testing.T) {
 	if file == "" {
 		t.Skipf("NOT TESTED on PostgreSQL %d: the golden plans are those of %v", version, slices.Sorted(maps.Keys(goldenPostgres)))
 	}
-	for _, table := range []string{"sqluice_jobs", "sqluice_job_errors", "sqluice_workers", "sqluice_queues", "sqluice_moves"} {
+	for _, table := range []string{"sqluice_jobs", "sqluice_job_errors", "sqluice_workers", "sqluice_pauses", "sqluice_moves"} {
 		mustExec(t, pool, `ALTER TABLE `+table+` SET (autovacuum_enabled = off)`) // it would come at some time
 	}
 	for _, statement := range []string{
@@ -154,7 +154,7 @@ func TestPostgresPlansAreGolden(t *testing.T) {
 		`INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until, ended_at, end_reason)
 		 SELECT 'w' || i, i, 'h', i, 'v', '{}', '[]', 0, 0, 0, CASE WHEN i > 3 THEN 100000000000000 + i END, CASE WHEN i > 3 THEN 'stopped' END
 		 FROM generate_series(1, 100) AS n (i)`,
-		`INSERT INTO sqluice_queues (name, updated_at) SELECT 'q' || i, 0 FROM generate_series(1, 5) AS n (i)`,
+		`INSERT INTO sqluice_pauses (queue) SELECT 'q' || i FROM generate_series(1, 5) AS n (i)`,
 		`SET default_statistics_target = 200`, // every row is in the sample: the plans do not depend on chance
 		`VACUUM (ANALYZE)`,
 		// As in the engine's transactions, for statements that the server plans once for all parameters.

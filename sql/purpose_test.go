@@ -69,8 +69,9 @@ func TestEveryQueryIsInTheReadme(t *testing.T) {
 
 var (
 	claimableMark = regexp.MustCompile(`/\* claimable \*/ (?:NOT )?EXISTS `)
-	pausedCheck   = regexp.MustCompile(`EXISTS \(SELECT 1 FROM sqluice_(?:queues|kind_pauses|pauses) AS`)
-	outerOperand  = regexp.MustCompile(`(\w+\.(?:name|queue|kind)) = (?:COALESCE\([^()]*\)|[^ )]+)`)
+	pausedCheck   = regexp.MustCompile(`EXISTS \(SELECT 1 FROM sqluice_pauses AS`)
+	outerQueue    = regexp.MustCompile(`(\w+\.queue) = [^ )]+`)
+	outerKind     = regexp.MustCompile(`(\w+\.kind) IN \('', (?:COALESCE\([^()]*\)|[^ )]+)\)`)
 	innerAlias    = regexp.MustCompile(`FROM (\w+) AS (\w+)`)
 )
 
@@ -93,7 +94,8 @@ func claimable(text string) []string {
 		}
 		condition := strings.Join(strings.Fields(rest), " ")
 		if from := innerAlias.FindStringSubmatch(condition); from != nil {
-			condition = outerOperand.ReplaceAllString(condition, "$1 = ?")
+			condition = outerQueue.ReplaceAllString(condition, "$1 = ?")
+			condition = outerKind.ReplaceAllString(condition, "$1 IN ('', ?)")
 			condition = strings.ReplaceAll(condition, " AS "+from[2]+" ", " ")
 			condition = strings.ReplaceAll(condition, from[2]+".", "")
 		}
@@ -144,9 +146,9 @@ func TestStatementsAgreeOnClaimable(t *testing.T) {
 }
 
 func TestADifferenceInClaimableIsFound(t *testing.T) {
-	const a = `WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)`
-	const b = `OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_queues AS x WHERE x.name = l.value->>0 AND x.paused_at IS NOT NULL)`
-	const c = `WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue)`
+	const a = `WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS p WHERE p.queue = @queue AND p.kind IN ('', k.value))`
+	const b = `OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_pauses AS x WHERE x.queue = l.value->>0 AND x.kind IN ('', k.value))`
+	const c = `WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS p WHERE p.queue = @queue AND p.kind = k.value)`
 	if !slices.Equal(claimable(a), claimable(b)) {
 		t.Errorf("%v and %v differ by aliases alone", claimable(a), claimable(b))
 	}

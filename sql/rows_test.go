@@ -41,7 +41,7 @@ INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, 
 UPDATE sqluice_jobs SET worker_id = 1, lease_until = 1700000000000099, cancel_requested_at = 1700000000000097 WHERE status = 'running';
 UPDATE sqluice_jobs SET queue = 'reports', max_attempts = 3, timeout = 1000000, last_error = 'no luck', unique_key = 'u' || id,
                 request_id = 'r' || id, user_id = 'me', tags = '["t"]', metadata = '{}', progress = '1', result = '"r"';
-INSERT INTO sqluice_queues (name, paused_at, updated_at) VALUES ('reports', 0, 0);
+INSERT INTO sqluice_pauses (queue, kind, paused_at) VALUES ('reports', 'mail', 0);
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message) VALUES (6, 25, 2, 0, 'crash', 'gone'), (2, 1, 1, 0, 'error', 'no')`
 
 // fill runs statements, of which the first may give ids. PostgreSQL takes ids only with OVERRIDING SYSTEM VALUE.

@@ -327,6 +327,7 @@ func TestQueuesWithoutAWorkerSaySo(t *testing.T) {
 	if strings.Count(out, "no worker") != 1 || strings.Contains(out, "active") || !strings.Contains(out, "paused") {
 		t.Errorf("the queues are\n%s", out)
 	}
+	c.ok("queues", "resume", "slow")
 	c.ok("queues", "pause", "slow", "--for", "10m")
 	if out := c.ok("queues"); !strings.Contains(out, ", ends in ") {
 		t.Errorf("the queues are\n%s", out)
@@ -424,7 +425,7 @@ func aStoppedCommandSaysWhy(t *testing.T, c *cli) {
 
 func queues(t *testing.T, c *cli) {
 	id := c.enqueue("k", "--queue", "slow")
-	for _, want := range []string{"queue slow: paused\n", "queue slow: no change\n"} {
+	for _, want := range []string{"queue slow: paused\n", "queue slow: no change, as it is paused for at least as long\n"} {
 		if out := c.ok("queues", "pause", "slow"); out != want {
 			t.Errorf("pause prints %q, want %q", out, want)
 		}
@@ -449,13 +450,15 @@ func queues(t *testing.T, c *cli) {
 	c.fails(exitUsage, []string{"NAME", "control"}, "queues", "pause", "a\x1bb")
 
 	id = c.enqueue("k", "--queue", "slow")
-	for _, want := range []string{"kind k of queue slow: paused\n", "kind k of queue slow: no change\n"} {
+	for _, want := range []string{"kind k of queue slow: paused\n", "kind k of queue slow: no change, as it is paused for at least as long\n"} {
 		if out := c.ok("queues", "pause", "slow", "--kind", "k"); out != want {
 			t.Errorf("pause of a kind prints %q, want %q", out, want)
 		}
 	}
-	c.ok("queues", "pause", "slow", "--kind", "k", "--for", "10m")
-	if out := c.ok("queues"); !strings.Contains(out, "PAUSED KIND  QUEUE") || !strings.Contains(out, ", ends in ") || !strings.Contains(out, ", by cli:") || strings.Contains(out, "paused ") {
+	c.fails(exitUsage, []string{"--reason", "1000 characters"}, "queues", "pause", "slow", "--reason", strings.Repeat("r", 1001))
+	c.ok("queues", "resume", "slow", "--kind", "k")
+	c.ok("queues", "pause", "slow", "--kind", "k", "--for", "2h", "--reason", "the disk is full")
+	if out := c.ok("queues"); !strings.Contains(out, "PAUSED KIND  QUEUE") || !strings.Contains(out, ", ends in ") || !strings.Contains(out, ", by cli:") || !strings.Contains(out, ": the disk is full\n") || strings.Contains(out, "paused ") {
 		t.Errorf("the queues are\n%s", out)
 	}
 	if list := get[[]inspect.QueueInfo](c, "queues"); len(list) != 1 || len(list[0].PausedKinds) != 1 || list[0].PausedKinds[0].Until.IsZero() {

@@ -122,7 +122,7 @@ func aQueueIsMoved(t *testing.T, from, to *cli) {
 	}
 
 	out := to.ok(copyArgs(from, to)...)
-	for _, text := range []string{"sqluice_jobs            source  5 ", "sqluice_job_errors      target  1 ", "sqluice_workers         target  1 ", "sqluice_queues          source  1 ", "moved: ", "sqluice reopen --db "} {
+	for _, text := range []string{"sqluice_jobs            source  5 ", "sqluice_job_errors      target  1 ", "sqluice_workers         target  1 ", "sqluice_pauses          source  1 ", "moved: ", "sqluice reopen --db "} {
 		if !strings.Contains(out, text) {
 			t.Errorf("copy does not print %q:\n%s", text, out)
 		}
@@ -317,7 +317,7 @@ func copyRefuses(t *testing.T, from, to *cli) {
 
 // A schema without the record of the move would let the queue's jobs run a second time.
 func downKeepsAClosedQueue(t *testing.T, from, to *cli) {
-	const closing = 9 // the version that knows
+	const closing = 8 // the version that knows
 	from.enqueue("k")
 	from.ok(copyArgs(from, to)...)
 	for get[schemaStatus](from, "status").Schema > closing {

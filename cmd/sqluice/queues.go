@@ -50,7 +50,7 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON, all bool) erro
 		state := "active"
 		switch {
 		case !q.PausedAt.IsZero():
-			state = "paused " + pauseOf(now, q.PausedAt, q.PausedUntil, q.PausedBy)
+			state = "paused " + pauseOf(now, inspect.KindPause{At: q.PausedAt, Until: q.PausedUntil, By: q.PausedBy, Reason: q.PauseReason})
 		case q.Slots == 0:
 			state = "no worker"
 		}
@@ -101,7 +101,7 @@ func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time, all bool) e
 				rest++
 				continue
 			}
-			t.row(k.Kind, q.Name, pauseOf(now, k.At, k.Until, k.By))
+			t.row(k.Kind, q.Name, pauseOf(now, k))
 		}
 	}
 	if len(t.rows) == 1 {
@@ -117,27 +117,34 @@ func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time, all bool) e
 	return nil
 }
 
-// pauseOf says since when something is paused, until when, and by whom.
-func pauseOf(now, at, until time.Time, by string) string {
-	text := age(now, at)
-	if !until.IsZero() {
-		text += ", ends " + age(now, until)
+// pauseOf returns since when a pause lasts, and until when, by whom and why where that is known.
+func pauseOf(now time.Time, p inspect.KindPause) string {
+	text := age(now, p.At)
+	if !p.Until.IsZero() {
+		text += ", ends " + age(now, p.Until)
 	}
-	if by != "" {
-		text += ", by " + by
+	if p.By != "" {
+		text += ", by " + p.By
+	}
+	if p.Reason != "" {
+		text += ": " + p.Reason
 	}
 	return text
 }
 
 func (a *app) queuePauseCommand() *cobra.Command {
 	var f time.Duration
+	var reason string
 	cmd := a.queueSwitch("pause", "Stop workers from claiming jobs of a queue; running jobs continue", true,
 		func(ctx context.Context, c *jobs.Client, queue, kind string) (bool, error) {
 			if kind != "" {
-				return c.PauseKind(ctx, queue, kind, jobs.PauseFor(f))
+				return c.PauseKind(ctx, queue, kind, jobs.PauseFor(f), jobs.PauseReason(reason))
 			}
-			return c.PauseQueue(ctx, queue, jobs.PauseFor(f))
+			return c.PauseQueue(ctx, queue, jobs.PauseFor(f), jobs.PauseReason(reason))
 		})
+	cmd.Long = "pause stops workers from claiming jobs of a queue, or of one kind in it; running jobs continue. Of two pauses the\n" +
+		"later end holds: to end one earlier, resume the queue first."
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for people to see: at most 1000 `CHARACTERS`")
 	cmd.Flags().Var(&durationValue{value: &f, least: time.Second}, "for", "resume it after this time")
 	return cmd
 }
@@ -167,6 +174,8 @@ func (p pausing) String() string {
 		of = "kind " + printable(p.Kind, oneLine) + " of " + of
 	}
 	switch {
+	case !p.Changed && p.Paused:
+		became = "no change, as it is paused for at least as long"
 	case !p.Changed:
 		became = "no change"
 	case p.Paused:
@@ -191,7 +200,7 @@ func (a *app) queueSwitch(
 			return a.withClient(ctx, func(c *jobs.Client) error {
 				changed, err := set(ctx, c, args[0], kind)
 				if err != nil {
-					return nameFlags(err, map[string]string{"queue": "NAME"})
+					return nameFlags(err, map[string]string{"queue": "NAME", "reason of the pause": "--reason"})
 				}
 				answer := pausing{args[0], kind, paused, changed}
 				if asJSON {

@@ -15,24 +15,22 @@ SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j) AS BIGINT) AS
        CAST((SELECT COALESCE(MAX(u.updated_at), 0) FROM sqluice_jobs AS u WHERE u.status = 'running' AND u.finished_at IS NULL) AS BIGINT) AS running_at,
        CAST((SELECT COALESCE(MAX(n.id), 0) FROM sqluice_job_changes AS n) AS BIGINT) AS last_note,
        CAST((SELECT COALESCE(SUM(c.jobs), 0) FROM sqluice_job_counts AS c) AS BIGINT) AS ended,
-       CAST((SELECT COALESCE(MAX(q.updated_at), 0) FROM sqluice_queues AS q) AS BIGINT) AS queues_at,
-       (SELECT COUNT(*) FROM sqluice_kind_pauses AS h) AS paused_kinds,
-       CAST((SELECT COALESCE(MAX(i.updated_at), 0) FROM sqluice_kind_pauses AS i) AS BIGINT) AS kinds_at,
+       (SELECT COUNT(*) FROM sqluice_pauses AS p) AS pauses,
+       CAST((SELECT COALESCE(MAX(q.updated_at), 0) FROM sqluice_pauses AS q) AS BIGINT) AS paused_at,
        CAST((SELECT COALESCE(MAX(w.id), 0) FROM sqluice_workers AS w) AS BIGINT) AS last_worker,
        (SELECT COUNT(*) FROM sqluice_workers AS l WHERE l.ended_at IS NULL) AS workers
 `
 
 type GetChangeMarkRow struct {
-	LastJob     int64 `json:"last_job"`
-	Running     int64 `json:"running"`
-	RunningAt   int64 `json:"running_at"`
-	LastNote    int64 `json:"last_note"`
-	Ended       int64 `json:"ended"`
-	QueuesAt    int64 `json:"queues_at"`
-	PausedKinds int64 `json:"paused_kinds"`
-	KindsAt     int64 `json:"kinds_at"`
-	LastWorker  int64 `json:"last_worker"`
-	Workers     int64 `json:"workers"`
+	LastJob    int64 `json:"last_job"`
+	Running    int64 `json:"running"`
+	RunningAt  int64 `json:"running_at"`
+	LastNote   int64 `json:"last_note"`
+	Ended      int64 `json:"ended"`
+	Pauses     int64 `json:"pauses"`
+	PausedAt   int64 `json:"paused_at"`
+	LastWorker int64 `json:"last_worker"`
+	Workers    int64 `json:"workers"`
 }
 
 // GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
@@ -46,9 +44,8 @@ func (q *Queries) GetChangeMark(ctx context.Context) (GetChangeMarkRow, error) {
 		&i.RunningAt,
 		&i.LastNote,
 		&i.Ended,
-		&i.QueuesAt,
-		&i.PausedKinds,
-		&i.KindsAt,
+		&i.Pauses,
+		&i.PausedAt,
 		&i.LastWorker,
 		&i.Workers,
 	)

@@ -91,15 +91,6 @@ type JobError struct {
 	Stack     string `json:"stack"`
 }
 
-type KindPause struct {
-	Queue       string  `json:"queue"`
-	Kind        string  `json:"kind"`
-	PausedAt    int64   `json:"paused_at"`
-	PausedUntil *int64  `json:"paused_until"`
-	PausedBy    *string `json:"paused_by"`
-	UpdatedAt   int64   `json:"updated_at"`
-}
-
 type Move struct {
 	Direction string `json:"direction"`
 	Token     string `json:"token"`
@@ -107,12 +98,14 @@ type Move struct {
 	StartedAt int64  `json:"started_at"`
 }
 
-type Queue struct {
-	Name        string  `json:"name"`
-	PausedAt    *int64  `json:"paused_at"`
-	UpdatedAt   int64   `json:"updated_at"`
+type Pause struct {
+	Queue       string  `json:"queue"`
+	Kind        string  `json:"kind"`
+	PausedAt    int64   `json:"paused_at"`
 	PausedUntil *int64  `json:"paused_until"`
 	PausedBy    *string `json:"paused_by"`
+	Reason      *string `json:"reason"`
+	UpdatedAt   int64   `json:"updated_at"`
 }
 
 type Refusal struct {

@@ -99,30 +99,15 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 	return result.RowsAffected(), nil
 }
 
-const importKindPauses = `-- name: ImportKindPauses :execrows
-INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by, updated_at)
-SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), e.value->>4, CAST(e.value->>5 AS BIGINT)
+const importPauses = `-- name: ImportPauses :execrows
+INSERT INTO sqluice_pauses (queue, kind, paused_at, paused_until, paused_by, reason, updated_at)
+SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), e.value->>4, e.value->>5, CAST(e.value->>6 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 
-// ImportKindPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-func (q *Queries) ImportKindPauses(ctx context.Context, items string) (int64, error) {
-	result, err := q.db.Exec(ctx, importKindPauses, items)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
-const importQueues = `-- name: ImportQueues :execrows
-INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until, paused_by)
-SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), e.value->>4
-FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
-`
-
-// ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-func (q *Queries) ImportQueues(ctx context.Context, items string) (int64, error) {
-	result, err := q.db.Exec(ctx, importQueues, items)
+// ImportPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportPauses(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.Exec(ctx, importPauses, items)
 	if err != nil {
 		return 0, err
 	}

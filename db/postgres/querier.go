@@ -112,6 +112,9 @@ type Querier interface {
 	// EmptyJob erases what a job carries that ended before a time, and frees its keys: the newest job, whose row keeps its id from being
 	// given again. Zero rows mean that it carries nothing, or is set aside.
 	EmptyJob(ctx context.Context, arg EmptyJobParams) (int64, error)
+	// EndPauses ends the pauses that are over: all of them, or that of a queue or of a kind in it. It does not wait for rows that are locked
+	// (on SQLite none are).
+	EndPauses(ctx context.Context, arg EndPausesParams) (int64, error)
 	// EndScheduleTick notes what came of a tick.
 	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
 	// EndWorker closes a worker's row; of many callers only one gets a row.
@@ -175,6 +178,8 @@ type Querier interface {
 	GetNextRunAfter(ctx context.Context) (int64, error)
 	// GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
 	GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error)
+	// GetPause reads the pause of a queue, which has the kind '', or of a kind in it, if there is one.
+	GetPause(ctx context.Context, arg GetPauseParams) ([]Pause, error)
 	// GetPruneStep looks at the n jobs after one id and up to another: where they end (last_id, 0 when there are none), when the first of
 	// them was created, how many of them may go, and when the next of the others may (next_at, -1 for none). How long a job is kept is
 	// said by the rules of sqluice_retentions, unless rules is 0, and where they say nothing by done, failed and cancelled. A job that has
@@ -207,10 +212,8 @@ type Querier interface {
 	ImportJobErrors(ctx context.Context, items string) (int64, error)
 	// ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportJobs(ctx context.Context, items string) (int64, error)
-	// ImportKindPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-	ImportKindPauses(ctx context.Context, items string) (int64, error)
-	// ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-	ImportQueues(ctx context.Context, items string) (int64, error)
+	// ImportPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportPauses(ctx context.Context, items string) (int64, error)
 	// ImportRetentions adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportRetentions(ctx context.Context, items string) (int64, error)
 	// ImportScheduleTicks adds rows as they are: a JSON list of lists, each in the order of the table's columns.
@@ -288,8 +291,6 @@ type Querier interface {
 	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
 	// ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids, and whether there is anything to erase.
 	ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error)
-	// ListKindPauses lists the kinds that are paused, by queue.
-	ListKindPauses(ctx context.Context) ([]KindPause, error)
 	// ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
 	ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error)
 	// ListLiveWorkers lists the workers that have not ended, oldest first.
@@ -300,11 +301,11 @@ type Querier interface {
 	ListMoves(ctx context.Context) ([]Move, error)
 	// ListOverdueJobIDs lists up to n jobs that were to start by now, were not and are not set aside, the most overdue ones first.
 	ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error)
+	// ListPauses lists what is paused, by queue: the queue itself, which has the kind '', before its kinds.
+	ListPauses(ctx context.Context) ([]Pause, error)
 	// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
 	// kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
 	ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error)
-	// ListQueueRows lists the queues that were ever paused.
-	ListQueueRows(ctx context.Context) ([]Queue, error)
 	// ListRefusals lists what the database refuses to do with a job.
 	ListRefusals(ctx context.Context, jobID int64) ([]Refusal, error)
 	// ListReplacingTicks lists the ticks of a schedule for which a job was cancelled.
@@ -337,12 +338,9 @@ type Querier interface {
 	NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams) error
 	// OpenQueue opens the queue again that the move with a token closed.
 	OpenQueue(ctx context.Context, token string) (int64, error)
-	// PauseKind stops claims of a kind's jobs from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that
-	// it was paused so already.
-	PauseKind(ctx context.Context, arg PauseKindParams) (int64, error)
-	// PauseQueue stops claims from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that it was paused so
-	// already.
-	PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error)
+	// Pause stops claims from a queue, or of one kind's jobs in it, until a time or until it is resumed; what runs goes on. Of two pauses the
+	// later end holds: zero rows mean that there is a pause which ends as late.
+	Pause(ctx context.Context, arg PauseParams) (int64, error)
 	// PauseSchedule stops a schedule. Zero rows mean that it was paused already, or is not there.
 	PauseSchedule(ctx context.Context, arg PauseScheduleParams) (int64, error)
 	// PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
@@ -407,16 +405,8 @@ type Querier interface {
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
-	// ResumeDueKinds allows claims of the kinds again whose pause is over: of all of them, or of a kind in a queue. It does not wait for rows
-	// that are locked (on SQLite none are).
-	ResumeDueKinds(ctx context.Context, arg ResumeDueKindsParams) (int64, error)
-	// ResumeDueQueues allows claims from the queues again whose pause is over: from all of them, or from the one with a name. It does not
-	// wait for rows that are locked (on SQLite none are).
-	ResumeDueQueues(ctx context.Context, arg ResumeDueQueuesParams) (int64, error)
-	// ResumeKind allows claims of a kind's jobs from a queue again. Zero rows mean that it was not paused.
-	ResumeKind(ctx context.Context, arg ResumeKindParams) (int64, error)
-	// ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
-	ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error)
+	// Resume allows claims again that a pause stops. Zero rows mean that there is none.
+	Resume(ctx context.Context, arg ResumeParams) (int64, error)
 	// ResumeSchedule lets a schedule go on, from the next tick on. Zero rows mean that it is not as it was read, or not there.
 	ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) (int64, error)
 	// RetryConflicts makes up to n jobs whose promotion or claim was prevented by another job's key be tried now, the longest not tried first.

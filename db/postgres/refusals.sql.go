@@ -96,12 +96,11 @@ SELECT c.id FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k
 CROSS JOIN LATERAL (
     SELECT j.id, j.priority, j.run_after FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = $2 AND j.kind = k.value
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = $2 AND h.kind = k.value)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $2 AND h.kind IN ('', k.value))
       AND j.run_after <= $3
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > $3 LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT $4
 ) AS c
-WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $2 AND q.paused_at IS NOT NULL)
 ORDER BY c.priority DESC, c.run_after, c.id LIMIT $4
 `
 

@@ -20,8 +20,7 @@ WHERE id IN (
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT ?7
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?6 AND q.paused_at IS NOT NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?6 AND h.kind = k.value)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?6 AND h.kind IN ('', k.value))
       AND (CAST(?8 AS BIGINT) = 0 OR ?8
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT ?7
@@ -121,8 +120,7 @@ UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt +
 WHERE id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
   AND COALESCE(status, '') = 'pending' AND queue = CAST(?5 AS TEXT) AND run_after <= ?1
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?5 AND q.paused_at IS NOT NULL)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?5 AND h.kind = sqluice_jobs.kind)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?5 AND h.kind IN ('', sqluice_jobs.kind))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
@@ -210,8 +208,7 @@ WHERE CAST(?2 AS TEXT) = '' AND EXISTS (
     SELECT 1 FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
 )
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?3 AND h.kind = k.value)
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?3 AND q.paused_at IS NOT NULL)
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?3 AND h.kind IN ('', k.value))
 `
 
 type HasClaimableJobsParams struct {
@@ -244,8 +241,7 @@ OR (EXISTS (
     WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= ?3
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > ?3 LIMIT 1 OFFSET 0)
 ))
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value)
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value AND h.kind IN ('', k.value))
 `
 
 type HasUnfinishedJobsParams struct {
@@ -269,9 +265,8 @@ WHERE l.value->>1 = '' AND EXISTS (
     SELECT 1 FROM json_each(CAST(?2 AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = l.value->>0 AND j.kind = k.value
     )
-    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value->>0 AND h.kind = k.value)
+    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value->>0 AND h.kind IN ('', k.value))
 )
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND q.paused_at IS NOT NULL)
 `
 
 type ListClaimableQueuesParams struct {
@@ -316,8 +311,8 @@ SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
     SELECT 1 FROM json_each(CAST(?1 AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = w.queue AND j.kind = k.value
     )
-    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value)
-) AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) AS BIGINT) AS claimable
+    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = w.queue AND h.kind IN ('', k.value))
+) AS BIGINT) AS claimable
 FROM w WHERE w.queue IS NOT NULL
 `
 

@@ -18,15 +18,14 @@ SELECT CAST(?1 AS BIGINT), ?2, ?3, CAST(?4 AS BIGINT), ?5, 'running',
        ?13, ?14, CAST(?15 AS BIGINT), ?4, 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?1 AND w.ended_at IS NULL)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?3 AND q.paused_at IS NOT NULL)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?3 AND h.kind = ?2)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?3 AND h.kind IN ('', ?2))
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
       > ?4
   AND NOT EXISTS (
     SELECT 1 FROM json_each(CAST(?16 AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
     )
-    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = ?3 AND o.kind = k.value)
+    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = ?3 AND o.kind IN ('', k.value))
   )
   AND CAST(?17 AS TEXT) = '' /* they are for PostgreSQL */
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,

@@ -96,30 +96,15 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 	return result.RowsAffected()
 }
 
-const importKindPauses = `-- name: ImportKindPauses :execrows
-INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by, updated_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5
+const importPauses = `-- name: ImportPauses :execrows
+INSERT INTO sqluice_pauses (queue, kind, paused_at, paused_until, paused_by, reason, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 
-// ImportKindPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-func (q *Queries) ImportKindPauses(ctx context.Context, items string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, importKindPauses, items)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const importQueues = `-- name: ImportQueues :execrows
-INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until, paused_by)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
-FROM json_each(CAST(?1 AS TEXT)) AS e
-`
-
-// ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-func (q *Queries) ImportQueues(ctx context.Context, items string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, importQueues, items)
+// ImportPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportPauses(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importPauses, items)
 	if err != nil {
 		return 0, err
 	}

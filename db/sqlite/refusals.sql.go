@@ -102,8 +102,7 @@ SELECT c.id FROM json_each(CAST(?1 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > ?3 LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT ?4
 )
-WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?2 AND q.paused_at IS NOT NULL)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?2 AND h.kind = k.value)
+WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?2 AND h.kind IN ('', k.value))
 ORDER BY c.priority DESC, c.run_after, c.id LIMIT ?4
 `
 

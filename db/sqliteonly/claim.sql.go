@@ -20,8 +20,7 @@ FROM sqluice_jobs AS j WHERE j.id IN (
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT ?4
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?5 AND w.ended_at IS NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?2 AND q.paused_at IS NOT NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?2 AND h.kind = k.value)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?2 AND h.kind IN ('', k.value))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT ?4
 )
 `

@@ -20,12 +20,11 @@ VALUES (CAST(?1 AS BIGINT), ?2, ?3, CAST(?4 AS BIGINT), ?5,
                  SELECT 1 FROM json_each(CAST(?16 AS TEXT)) AS k WHERE CAST(?17 AS TEXT) = '' AND EXISTS (
                      SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
                  )
-                 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = ?3 AND o.kind = k.value)
+                 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = ?3 AND o.kind IN ('', k.value))
              )
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
                OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?1 AND w.ended_at IS NULL)
-               OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = ?3 AND q.paused_at IS NOT NULL)
-               OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = ?3 AND h.kind = ?2)
+               OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?3 AND h.kind IN ('', ?2))
                OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= ?4)
              THEN NULL ELSE ?4 END)
 `

@@ -205,7 +205,9 @@ func testPauseEnds(f *fixture) {
 		return changed
 	}
 	far := f.store.Now().Add(time.Hour)
-	for i, wanted := range []bool{pause(), !pause(), pause(jobs.PauseUntil(far)), !pause(jobs.PauseUntil(far)), pause(jobs.PauseFor(0)), pause(jobs.PauseFor(time.Hour))} {
+	for i, wanted := range []bool{
+		pause(jobs.PauseFor(time.Minute)), !pause(jobs.PauseFor(time.Second)), pause(jobs.PauseUntil(far)), !pause(jobs.PauseUntil(far)),
+	} {
 		want(f, fmt.Sprint("pause ", i), wanted, true)
 	}
 	queues, err := inspect.New(f.client).Queues(f.ctx)
@@ -219,9 +221,16 @@ func testPauseEnds(f *fixture) {
 	if text := fmt.Sprint(why.Findings); !strings.Contains(text, "until "+far.Format("2006-01-02T15")) && !strings.Contains(text, "until 2") {
 		f.Errorf("why it does not run: %s", text)
 	}
+	want(f, "a pause without an end, which is the latest", pause(jobs.PauseFor(0)), true)
+	want(f, "a pause with an end after it", pause(jobs.PauseUntil(far)), false)
 	f.startOn(f.elsewhere(), jobs.Config{Queues: map[string]int{"q": 1}}, on("k", nothing))
-	pause(jobs.PauseFor(300 * time.Millisecond))
-	want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	f.live(1)
+	resumed, err := f.client.ResumeQueue(f.ctx, "q")
+	f.must(err)
+	want(f, "resumed", resumed, true)
+	want(f, "status after it was resumed", f.ended(id).Status, jobs.StatusDone)
+	want(f, "a pause that a live worker ends", pause(jobs.PauseFor(300*time.Millisecond)), true)
+	want(f, "status after the end", f.ended(f.enqueue("k", jobs.Queue("q"))).Status, jobs.StatusDone)
 	queues, err = inspect.New(f.client).Queues(f.ctx)
 	f.must(err)
 	if len(queues) > 0 && !queues[0].PausedAt.IsZero() {

@@ -86,13 +86,17 @@ func testKindPaused(f *fixture) {
 func testKindPauseEnds(f *fixture) {
 	f.sql("insert_ended_kind_pause") // whose end is the least that a column takes: it keeps no other pause from ending
 	far := f.store.Now().Add(time.Hour)
-	for i, wanted := range []bool{f.pauseKind(), !f.pauseKind(), f.pauseKind(jobs.PauseUntil(far)), !f.pauseKind(jobs.PauseUntil(far)), f.pauseKind(jobs.PauseFor(0))} {
+	for i, wanted := range []bool{
+		f.pauseKind(jobs.PauseFor(time.Minute)), !f.pauseKind(jobs.PauseFor(time.Second)), f.pauseKind(jobs.PauseUntil(far)), !f.pauseKind(jobs.PauseUntil(far)),
+		f.pauseKind(jobs.PauseFor(0)), !f.pauseKind(), !f.pauseKind(jobs.PauseUntil(far)),
+	} {
 		want(f, fmt.Sprint("pause ", i), wanted, true)
 	}
-	id := f.enqueue("k")
+	want(f, "resumed before", f.resumeKind(), true)
 	f.startOn(f.elsewhere(), jobs.Config{}, on("k", nothing))
 	f.live(1)
 	want(f, "paused for a while", f.pauseKind(jobs.PauseFor(300*time.Millisecond)), true)
+	id := f.enqueue("k")
 	want(f, "status", f.ended(id).Status, jobs.StatusDone)
 	want(f, "resumed after the end", f.resumeKind(), false)
 }
@@ -119,12 +123,17 @@ func testKindPauseRefused(f *fixture) {
 			f.Errorf("%v does not say %q", err, text)
 		}
 	}
-	for _, opt := range []jobs.PauseOption{jobs.PauseFor(-time.Second), jobs.PauseUntil(f.store.Now().Add(-time.Second))} {
+	for _, opt := range []jobs.PauseOption{
+		jobs.PauseFor(-time.Second), jobs.PauseUntil(f.store.Now().Add(-time.Second)),
+		jobs.PauseReason(strings.Repeat("\u00e9", 1001)), jobs.PauseReason("a\x00b"), jobs.PauseReason("\xff"),
+	} {
 		_, err := f.client.PauseKind(f.ctx, "q", "k", opt)
-		wantInvalid(f, "an end that has passed", err)
+		wantInvalid(f, "an end that has passed, or a reason that no column takes", err)
 	}
+	_, err := f.client.PauseKind(f.ctx, "other", "k", jobs.PauseReason(strings.Repeat("\u00e9", 1000)))
+	f.must(err)
 	f.closeQueue()
-	_, err := f.client.PauseKind(f.ctx, "q", "k")
+	_, err = f.client.PauseKind(f.ctx, "q", "k")
 	f.wantMoved("a pause of a kind", err)
 }
 
@@ -274,7 +283,11 @@ func testKindPauseShown(f *fixture) {
 	until := f.store.Now().Add(time.Hour).Truncate(time.Microsecond)
 	_, err := f.client.PauseKind(f.as("ann"), "q", "k", jobs.PauseUntil(until))
 	f.must(err)
-	_, err = f.client.PauseKind(f.as("bob"), "q", "a")
+	_, err = f.client.PauseKind(f.as("ann"), "q", "a", jobs.PauseUntil(until), jobs.PauseReason("the disk is full"))
+	f.must(err)
+	_, err = f.client.PauseKind(f.as("eve"), "q", "a", jobs.PauseUntil(until.Add(-time.Minute)), jobs.PauseReason("a shorter one"))
+	f.must(err)
+	_, err = f.client.PauseKind(f.as("bob"), "q", "a", jobs.PauseReason("it's <b>broken</b>"))
 	f.must(err)
 	_, err = f.client.PauseQueue(f.as("cleo"), "p")
 	f.must(err)
@@ -290,9 +303,12 @@ func testKindPauseShown(f *fixture) {
 	if len(queues) == 2 && !queues[1].PausedKinds[1].Until.Equal(until) {
 		f.Errorf("the pause ends at %s, not %s", queues[1].PausedKinds[1].Until, until)
 	}
-	wanted := []inspect.QueueInfo{{Name: "p", PausedBy: "cleo"}, {Name: "q", PausedKinds: []inspect.KindPause{{Kind: "a", By: "bob"}, {Kind: "k", By: "ann", Until: queues[1].PausedKinds[1].Until}}}}
+	wanted := []inspect.QueueInfo{{Name: "p", PausedBy: "cleo"}, {Name: "q", PausedKinds: []inspect.KindPause{{Kind: "a", By: "bob", Reason: "it's <b>broken</b>"}, {Kind: "k", By: "ann", Until: queues[1].PausedKinds[1].Until}}}}
 	if !reflect.DeepEqual(queues, wanted) {
 		f.Errorf("the queues are %+v, not %+v", queues, wanted)
+	}
+	if text := f.wantWhy(f.enqueue("a", jobs.Queue("q")), inspect.ReasonKindPaused, inspect.ReasonNoWorker).Findings[0].Text; !strings.HasSuffix(text, `, until it is resumed, by "bob": "it's <b>broken</b>"`) {
+		f.Errorf("%q does not say why", text)
 	}
 	id := f.enqueue("k", jobs.Queue("q"))
 	d := f.wantWhy(id, inspect.ReasonKindPaused, inspect.ReasonNoWorker)
@@ -310,7 +326,15 @@ func testKindPauseShown(f *fixture) {
 			Actor: "ann", Action: inspect.ActionPauseKind, Queue: "q", Kind: "k",
 			Detail: json.RawMessage(fmt.Sprintf(`{"until":%q}`, until.UTC().Format(time.RFC3339Nano))),
 		},
-		inspect.AuditEntry{Actor: "bob", Action: inspect.ActionPauseKind, Queue: "q", Kind: "a"},
+		inspect.AuditEntry{
+			Actor: "ann", Action: inspect.ActionPauseKind, Queue: "q", Kind: "a",
+			Detail: json.RawMessage(fmt.Sprintf(`{"until":%q,"reason":"the disk is full"}`, until.UTC().Format(time.RFC3339Nano))),
+		},
+		inspect.AuditEntry{
+			Actor: "bob", Action: inspect.ActionPauseKind, Queue: "q", Kind: "a",
+			Detail: json.RawMessage(fmt.Sprintf(`{"reason":"it's \u003cb\u003ebroken\u003c/b\u003e","replaced":{"until":%q,"by":"ann","reason":"the disk is full"}}`,
+				until.UTC().Format(time.RFC3339Nano))),
+		},
 		inspect.AuditEntry{Actor: "cleo", Action: inspect.ActionPause, Queue: "p"},
 		inspect.AuditEntry{Actor: "dan", Action: inspect.ActionResumeKind, Queue: "q", Kind: "k"},
 	)

@@ -242,6 +242,11 @@ func (q counted) EmptyJob(ctx context.Context, arg db.EmptyJobParams) (int64, er
 	return q.own.EmptyJob(ctx, arg)
 }
 
+func (q counted) EndPauses(ctx context.Context, arg db.EndPausesParams) (int64, error) {
+	q.note("EndPauses")
+	return q.own.EndPauses(ctx, arg)
+}
+
 func (q counted) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
 	q.note("EndScheduleTick")
 	return q.own.EndScheduleTick(ctx, arg)
@@ -367,6 +372,11 @@ func (q counted) GetOldestJobHistory(ctx context.Context, arg db.GetOldestJobHis
 	return q.own.GetOldestJobHistory(ctx, arg)
 }
 
+func (q counted) GetPause(ctx context.Context, arg db.GetPauseParams) ([]db.Pause, error) {
+	q.note("GetPause")
+	return q.own.GetPause(ctx, arg)
+}
+
 func (q counted) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (db.GetPruneStepRow, error) {
 	q.note("GetPruneStep")
 	return q.own.GetPruneStep(ctx, arg)
@@ -427,14 +437,9 @@ func (q counted) ImportJobs(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportJobs(ctx, arg)
 }
 
-func (q counted) ImportKindPauses(ctx context.Context, arg string) (int64, error) {
-	q.note("ImportKindPauses")
-	return q.own.ImportKindPauses(ctx, arg)
-}
-
-func (q counted) ImportQueues(ctx context.Context, arg string) (int64, error) {
-	q.note("ImportQueues")
-	return q.own.ImportQueues(ctx, arg)
+func (q counted) ImportPauses(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportPauses")
+	return q.own.ImportPauses(ctx, arg)
 }
 
 func (q counted) ImportRetentions(ctx context.Context, arg string) (int64, error) {
@@ -607,11 +612,6 @@ func (q counted) ListJobsOfUser(ctx context.Context, arg db.ListJobsOfUserParams
 	return q.own.ListJobsOfUser(ctx, arg)
 }
 
-func (q counted) ListKindPauses(ctx context.Context) ([]db.KindPause, error) {
-	q.note("ListKindPauses")
-	return q.own.ListKindPauses(ctx)
-}
-
 func (q counted) ListLiveJobsByUniqueKey(ctx context.Context, arg db.ListLiveJobsByUniqueKeyParams) ([]db.ListLiveJobsByUniqueKeyRow, error) {
 	q.note("ListLiveJobsByUniqueKey")
 	return q.own.ListLiveJobsByUniqueKey(ctx, arg)
@@ -637,14 +637,14 @@ func (q counted) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDs
 	return q.own.ListOverdueJobIDs(ctx, arg)
 }
 
+func (q counted) ListPauses(ctx context.Context) ([]db.Pause, error) {
+	q.note("ListPauses")
+	return q.own.ListPauses(ctx)
+}
+
 func (q counted) ListPendingQueues(ctx context.Context, arg db.ListPendingQueuesParams) ([]db.ListPendingQueuesRow, error) {
 	q.note("ListPendingQueues")
 	return q.own.ListPendingQueues(ctx, arg)
-}
-
-func (q counted) ListQueueRows(ctx context.Context) ([]db.Queue, error) {
-	q.note("ListQueueRows")
-	return q.own.ListQueueRows(ctx)
 }
 
 func (q counted) ListRefusals(ctx context.Context, arg int64) ([]db.Refusal, error) {
@@ -717,14 +717,9 @@ func (q counted) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return q.own.OpenQueue(ctx, arg)
 }
 
-func (q counted) PauseKind(ctx context.Context, arg db.PauseKindParams) (int64, error) {
-	q.note("PauseKind")
-	return q.own.PauseKind(ctx, arg)
-}
-
-func (q counted) PauseQueue(ctx context.Context, arg db.PauseQueueParams) (int64, error) {
-	q.note("PauseQueue")
-	return q.own.PauseQueue(ctx, arg)
+func (q counted) Pause(ctx context.Context, arg db.PauseParams) (int64, error) {
+	q.note("Pause")
+	return q.own.Pause(ctx, arg)
 }
 
 func (q counted) PauseSchedule(ctx context.Context, arg db.PauseScheduleParams) (int64, error) {
@@ -842,24 +837,9 @@ func (q counted) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 	return q.own.ResetStuckJobs(ctx, arg)
 }
 
-func (q counted) ResumeDueKinds(ctx context.Context, arg db.ResumeDueKindsParams) (int64, error) {
-	q.note("ResumeDueKinds")
-	return q.own.ResumeDueKinds(ctx, arg)
-}
-
-func (q counted) ResumeDueQueues(ctx context.Context, arg db.ResumeDueQueuesParams) (int64, error) {
-	q.note("ResumeDueQueues")
-	return q.own.ResumeDueQueues(ctx, arg)
-}
-
-func (q counted) ResumeKind(ctx context.Context, arg db.ResumeKindParams) (int64, error) {
-	q.note("ResumeKind")
-	return q.own.ResumeKind(ctx, arg)
-}
-
-func (q counted) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int64, error) {
-	q.note("ResumeQueue")
-	return q.own.ResumeQueue(ctx, arg)
+func (q counted) Resume(ctx context.Context, arg db.ResumeParams) (int64, error) {
+	q.note("Resume")
+	return q.own.Resume(ctx, arg)
 }
 
 func (q counted) ResumeSchedule(ctx context.Context, arg db.ResumeScheduleParams) (int64, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -183,16 +184,9 @@ func (e *engine) peekRows(ctx context.Context, q db.Querier, p *peeked) error {
 	for _, w := range live {
 		p.Leases[e.workers.from(w.ID)] = fromMicro(w.LeaseUntil)
 	}
-	rows, err := q.ListQueueRows(ctx)
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		p.Pauses[paused{row.Name, ""}] = pause{optional(row.PausedAt), fromMicro(row.UpdatedAt), optional(row.PausedUntil)}
-	}
-	kinds, err := q.ListKindPauses(ctx)
-	for _, row := range kinds {
-		p.Pauses[paused{row.Queue, row.Kind}] = pause{fromMicro(row.PausedAt), fromMicro(row.UpdatedAt), optional(row.PausedUntil)}
+	pauses, err := q.ListPauses(ctx)
+	for _, row := range pauses {
+		p.Pauses[paused{row.Queue, row.Kind}] = pause{fromMicro(row.PausedAt), fromMicro(row.UpdatedAt), optional(row.PausedUntil), core.Deref(row.Reason)}
 	}
 	return err
 }

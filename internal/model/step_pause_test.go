@@ -19,8 +19,10 @@ func (m *machine) pause(t *rapid.T) {
 		return
 	}
 	until, opts := m.pauseEnd(t)
-	want, wantErr := m.model.pause(what, until)
-	t.Logf("pause %+v until %s: %v, %v", what, until, want, wantErr)
+	reason := pick(t, "reason", []string{"", "the provider is down"})
+	opts = append(opts, jobs.PauseReason(reason))
+	want, wantErr := m.model.pause(what, until, reason)
+	t.Logf("pause %+v until %s, %q: %v, %v", what, until, reason, want, wantErr)
 	each(m, "pause", want, wantErr, func(e *engine) (bool, error) {
 		if what.kind != "" {
 			return e.client.PauseKind(m.ctx, what.queue, what.kind, opts...)

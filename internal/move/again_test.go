@@ -77,11 +77,11 @@ func testLateError(l *lab) {
 
 func testLatePause(l *lab) {
 	l.late(l.side(l.from).Store, func(ctx context.Context, q db.Querier, _ int64) error {
-		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "late", Now: early + 1})
+		_, err := q.Pause(ctx, db.PauseParams{Queue: "late", Now: early + 1})
 		return err
 	})
-	if queues := l.everything(l.to).queues; len(queues) != 1 || queues["late"].Name != "late" {
-		l.Errorf("the queues are %+v", queues)
+	if pauses := l.everything(l.to).pauses; len(pauses) != 1 || pauses[0].Queue != "late" {
+		l.Errorf("the pauses are %+v", pauses)
 	}
 }
 

@@ -284,8 +284,7 @@ type everything struct {
 	jobs    []db.Job
 	errors  []db.JobError
 	workers []db.Worker
-	queues  map[string]db.Queue
-	kinds   []db.KindPause
+	pauses  []db.Pause
 	rules   []db.Retention
 	audit   []db.JobAudit
 	marks   map[[2]string]bool // sensitive fields, by kind and path
@@ -297,7 +296,7 @@ type everything struct {
 
 func (l *lab) everything(p *place) everything {
 	l.Helper()
-	all := everything{queues: map[string]db.Queue{}, marks: map[[2]string]bool{}}
+	all := everything{marks: map[[2]string]bool{}}
 	l.must(engine.StoreOf(l.store(p)).Read(l.ctx, func(ctx context.Context, q db.Querier) (err error) {
 		if all.jobs, err = q.ListJobsFrom(ctx, db.ListJobsFromParams{AfterID: first, N: 1e6}); err != nil {
 			return err
@@ -330,21 +329,17 @@ func (l *lab) everything(p *place) everything {
 		for _, mark := range marks {
 			all.marks[[2]string{mark.Kind, mark.Path}] = true
 		}
-		if all.kinds, err = q.ListKindPauses(ctx); err != nil {
+		if all.pauses, err = q.ListPauses(ctx); err != nil {
 			return err
 		}
-		slices.SortFunc(all.kinds, func(a, b db.KindPause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) })
+		slices.SortFunc(all.pauses, func(a, b db.Pause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) })
 		if all.rules, err = q.ListRetentions(ctx); err != nil {
 			return err
 		}
 		slices.SortFunc(all.rules, func(a, b db.Retention) int {
 			return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Origin, b.Origin))
 		})
-		rows, err := q.ListQueueRows(ctx)
-		for _, row := range rows {
-			all.queues[row.Name] = row
-		}
-		return err
+		return nil
 	}))
 	return all
 }

@@ -134,7 +134,7 @@ func testEveryJobIsDoneOnce(l *lab) {
 	if why, err := inspect.New(final).Why(l.ctx, later.ID); err != nil || why.Findings[0].Reason != inspect.ReasonKindPaused {
 		l.Errorf("the job of the paused kind waits because of %+v, %v", why, err)
 	}
-	if rows := l.everything(back).queues; rows["paused"].PausedAt == nil || rows["other"].PausedAt != nil || len(rows) != 2 {
-		l.Errorf("the queues are %+v", rows)
+	if rows := l.everything(back).pauses; len(rows) != 2 || rows[0].Kind != "later" || rows[1].Queue != "paused" {
+		l.Errorf("the pauses are %+v", rows)
 	}
 }

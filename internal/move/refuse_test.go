@@ -319,7 +319,7 @@ func testOpenedMeanwhile(l *lab) {
 	l.enqueue(l.from, 25)
 	c := l.config()
 	var stillPart error
-	c.Progress = at("comparing sqluice_queues", func() {
+	c.Progress = at("comparing sqluice_pauses", func() {
 		_, stillPart = Reopen(l.ctx, l.side(l.to).Store)
 		if _, err := Reopen(l.ctx, l.side(l.from).Store); err != nil {
 			l.Error(err)

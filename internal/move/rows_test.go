@@ -95,7 +95,7 @@ func oddities() everything {
 	for id := int64(100); id < 135; id++ { // more than three small batches
 		list = append(list, job(id, jobs.StatusPending, same))
 	}
-	all := everything{jobs: list, queues: map[string]db.Queue{}}
+	all := everything{jobs: list}
 	for i, cause := range []string{"error", "panic", "timeout", "crash", "lost", "expired"} {
 		all.errors = append(all.errors, db.JobError{
 			ID: int64(2*i + 1), JobID: 3, Attempt: int64(i), EndedAt: last, Cause: cause, Message: nasty, Stack: "a\n\tb:1\n",
@@ -116,11 +116,10 @@ func oddities() everything {
 		{ID: 1 << 52, At: early + 1, Actor: "\U0001F600", Action: "retry", Jobs: 2, JobIds: ptr("[1,2]"), Detail: ptr(`{"filter": {}}`)},
 	}
 	all.marks = map[[2]string]bool{{"k", "*"}: true, {nastyName, "\u00e9.*." + nastyName}: true}
-	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: early + 5}, {Name: "a", PausedAt: ptr(early + 6), PausedUntil: ptr(last), PausedBy: ptr(nastyName), UpdatedAt: early + 6}, {Name: "\u00e9", UpdatedAt: early + 1}} {
-		all.queues[q.Name] = q
-	}
-	all.kinds = []db.KindPause{
+	all.pauses = []db.Pause{
+		{Queue: "Z", UpdatedAt: early + 5},
 		{Queue: "Z", Kind: "k", PausedAt: 0, UpdatedAt: last},
+		{Queue: "a", PausedAt: early + 6, PausedUntil: ptr(last), PausedBy: ptr(nastyName), Reason: ptr(nasty), UpdatedAt: early + 6},
 		{Queue: "\u00e9", Kind: nastyName, PausedAt: early + 6, PausedUntil: ptr(last), PausedBy: ptr(nastyName), UpdatedAt: early + 6},
 	}
 	all.rules = []db.Retention{
@@ -162,10 +161,6 @@ func (l *lab) put(p *place, all everything) {
 			return err
 		})
 	}
-	var queues []db.Queue
-	for _, q := range all.queues {
-		queues = append(queues, q)
-	}
 	put(db.Querier.ImportJobs, len(all.jobs), func(i int) any { return all.jobs[i] })
 	put(db.Querier.ImportJobErrors, len(all.errors), func(i int) any { return all.errors[i] })
 	put(db.Querier.ImportWorkers, len(all.workers), func(i int) any { return all.workers[i] })
@@ -183,9 +178,8 @@ func (l *lab) put(p *place, all everything) {
 	put(db.Querier.ImportSchedules, len(all.schedules), func(i int) any { return all.schedules[i] })
 	put(db.Querier.ImportScheduleTicks, len(all.ticks), func(i int) any { return all.ticks[i] })
 	put(db.Querier.ImportUniqueKeys, len(all.keys), func(i int) any { return all.keys[i] })
-	put(db.Querier.ImportKindPauses, len(all.kinds), func(i int) any { return all.kinds[i] })
+	put(db.Querier.ImportPauses, len(all.pauses), func(i int) any { return all.pauses[i] })
 	put(db.Querier.ImportRetentions, len(all.rules), func(i int) any { return all.rules[i] })
-	put(db.Querier.ImportQueues, len(queues), func(i int) any { return queues[i] })
 }
 
 // wantEverything compares a place with the expected content, field by field.
@@ -218,9 +212,6 @@ func (l *lab) wantEverything(p *place, want everything) {
 	if !maps.Equal(have.marks, want.marks) {
 		l.Errorf("sensitive fields are\n%+v, not\n%+v", have.marks, want.marks)
 	}
-	if !reflect.DeepEqual(have.queues, want.queues) {
-		l.Errorf("queues are\n%+v, not\n%+v", have.queues, want.queues)
-	}
 	if len(have.schedules)+len(want.schedules) > 0 && !reflect.DeepEqual(have.schedules, want.schedules) {
 		l.Errorf("schedules are\n%+v, not\n%+v", have.schedules, want.schedules)
 	}
@@ -233,8 +224,8 @@ func (l *lab) wantEverything(p *place, want everything) {
 	if len(have.rules)+len(want.rules) > 0 && !reflect.DeepEqual(have.rules, want.rules) {
 		l.Errorf("the rules of retention are\n%+v, not\n%+v", have.rules, want.rules)
 	}
-	if len(have.kinds)+len(want.kinds) > 0 && !reflect.DeepEqual(have.kinds, want.kinds) {
-		l.Errorf("paused kinds are\n%+v, not\n%+v", have.kinds, want.kinds)
+	if len(have.pauses)+len(want.pauses) > 0 && !reflect.DeepEqual(have.pauses, want.pauses) {
+		l.Errorf("the pauses are\n%+v, not\n%+v", have.pauses, want.pauses)
 	}
 }
 
@@ -249,10 +240,9 @@ func testEveryColumn(l *lab) {
 
 	rows := map[string]int64{
 		"sqluice_jobs": int64(len(all.jobs)), "sqluice_job_errors": int64(len(all.errors)),
-		"sqluice_workers": int64(len(all.workers)), "sqluice_queues": int64(len(all.queues)), "sqluice_job_audit": int64(len(all.audit)),
+		"sqluice_workers": int64(len(all.workers)), "sqluice_pauses": int64(len(all.pauses)), "sqluice_job_audit": int64(len(all.audit)),
 		"sqluice_schedules": int64(len(all.schedules)), "sqluice_schedule_ticks": int64(len(all.ticks)),
 		"sqluice_unique_keys": int64(len(all.keys)),
-		"sqluice_kind_pauses": int64(len(all.kinds)),
 		"sqluice_retentions":  int64(len(all.rules)),
 	}
 	sums := map[string]Sum{}
@@ -284,7 +274,7 @@ func testThereAndBack(l *lab) {
 // Such a row exists when the clock of the source is ahead.
 func testPendingStaysPending(l *lab) {
 	soon := l.side(l.to).Store.Now().AddDate(1, 0, 0).UnixMicro()
-	all := everything{queues: map[string]db.Queue{}}
+	all := everything{}
 	for id := int64(1); id <= 25; id++ {
 		status := []jobs.Status{jobs.StatusPending, jobs.StatusScheduled}[id%2]
 		all.jobs = append(all.jobs, db.Job{
@@ -367,13 +357,13 @@ func TestTextThatNotEveryEngineKeeps(t *testing.T) {
 		"Payload":   db.Job{Payload: "\"\xff\""},
 		"LastError": db.Job{LastError: ptr("a\x00b")},
 		"Stack":     db.JobError{Stack: "\xed\xa0\x80"}, // a surrogate
-		"Name":      db.Queue{Name: "\xc3"},
+		"Queue":     db.Pause{Queue: "\xc3"},
 	} {
 		if _, err := encode(item); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if text, err := encode(db.Queue{Name: "\u2028<&>"}); err != nil || string(text) != "[\"\\u2028<&>\",null,0,null,null]" {
+	if text, err := encode(db.Pause{Queue: "\u2028<&>"}); err != nil || string(text) != "[\"\\u2028<&>\",\"\",0,null,null,null,0]" {
 		t.Errorf("%s, %v", text, err)
 	}
 	_, err := encodeRows("job", []db.Job{{ID: 7, Kind: "\xff"}}, nil, func(j db.Job) row { return row{id: j.ID} })

@@ -75,14 +75,12 @@ func tables() []table {
 	}
 }
 
-// named are the tables whose rows have names and no ids. They are read as a whole: queues that were ever paused, kinds that are, how long jobs are kept, schedules and their
+// named are the tables whose rows have names and no ids. They are read as a whole: queues and kinds that are paused, how long jobs are kept, schedules and their
 // last ticks, unique keys that are taken until a time. Rows are numbered in the order of their names' bytes, because engines sort text differently.
 func named() []table {
 	return []table{
-		namedTable("sqluice_queues", "queue", "queues that were paused", db.Querier.ImportQueues, db.Querier.ListQueueRows,
-			func(a, b db.Queue) int { return cmp.Compare(a.Name, b.Name) }),
-		namedTable("sqluice_kind_pauses", "pause of a kind", "kinds that are paused", db.Querier.ImportKindPauses, db.Querier.ListKindPauses,
-			func(a, b db.KindPause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) }),
+		namedTable("sqluice_pauses", "pause", "queues and kinds that are paused", db.Querier.ImportPauses, db.Querier.ListPauses,
+			func(a, b db.Pause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) }),
 		namedTable("sqluice_retentions", "rule of retention", "rules of how long jobs are kept", db.Querier.ImportRetentions, db.Querier.ListRetentions,
 			func(a, b db.Retention) int {
 				return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Origin, b.Origin))

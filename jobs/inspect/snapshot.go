@@ -36,15 +36,11 @@ func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 		if s.Workers, err = listWorkers(ctx, q, in.scope.Now()); err != nil {
 			return fmt.Errorf("list workers: %w", err)
 		}
-		rows, err := q.ListQueueRows(ctx)
+		paused, err := q.ListPauses(ctx)
 		if err != nil {
-			return fmt.Errorf("list queues: %w", err)
+			return fmt.Errorf("list pauses: %w", err)
 		}
-		kinds, err := q.ListKindPauses(ctx)
-		if err != nil {
-			return fmt.Errorf("list paused kinds: %w", err)
-		}
-		s.Stats, s.Queues = statsOf(s.Counts, due, s.Workers), queuesOf(s.Counts, due, pauses{rows, kinds}, s.Workers)
+		s.Stats, s.Queues = statsOf(s.Counts, due, s.Workers), queuesOf(s.Counts, due, paused, s.Workers)
 		return nil
 	})
 	if err != nil {
@@ -147,27 +143,20 @@ func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 	return s
 }
 
-// pauses are what is paused.
-type pauses struct {
-	queues []db.Queue // that were ever paused
-	kinds  []db.KindPause
-}
-
-// mark notes the pauses in the queues that a function finds.
-func (p pauses) mark(queue func(name string) *QueueInfo) {
-	for _, r := range p.queues {
-		if r.PausedAt != nil {
-			info := queue(r.Name)
-			info.PausedAt, info.PausedUntil, info.PausedBy = core.Time(*r.PausedAt), core.Time(core.Deref(r.PausedUntil)), core.Deref(r.PausedBy)
+// markPauses sets the pauses in the queues that a function finds.
+func markPauses(pauses []db.Pause, queue func(name string) *QueueInfo) {
+	for _, p := range pauses {
+		info := queue(p.Queue)
+		pause := KindPause{p.Kind, core.Time(p.PausedAt), core.Time(core.Deref(p.PausedUntil)), core.Deref(p.PausedBy), core.Deref(p.Reason)}
+		if p.Kind == "" {
+			info.PausedAt, info.PausedUntil, info.PausedBy, info.PauseReason = pause.At, pause.Until, pause.By, pause.Reason
+		} else {
+			info.PausedKinds = append(info.PausedKinds, pause)
 		}
 	}
-	for _, k := range p.kinds {
-		info := queue(k.Queue)
-		info.PausedKinds = append(info.PausedKinds, KindPause{k.Kind, core.Time(k.PausedAt), core.Time(core.Deref(k.PausedUntil)), core.Deref(k.PausedBy)})
-	}
 }
 
-func queuesOf(counts, due []Count, paused pauses, workers []WorkerInfo) []QueueInfo {
+func queuesOf(counts, due []Count, pauses []db.Pause, workers []WorkerInfo) []QueueInfo {
 	byName := map[string]*QueueInfo{}
 	queue := func(name string) *QueueInfo {
 		if byName[name] == nil {
@@ -191,7 +180,7 @@ func queuesOf(counts, due []Count, paused pauses, workers []WorkerInfo) []QueueI
 		info := queue(n.Queue)
 		info.Oldest = core.Earlier(info.Oldest, n.Since)
 	}
-	paused.mark(queue)
+	markPauses(pauses, queue)
 	for _, w := range workers {
 		for name, slots := range w.Queues {
 			queue(name).Slots += slots

@@ -73,16 +73,18 @@ type QueueInfo struct {
 
 	PausedUntil time.Time   `json:"paused_until,omitzero"`  // not set for a pause that does not end by itself
 	PausedBy    string      `json:"paused_by,omitempty"`    // the actor of the change (see [jobs.WithActor]), where it had one
+	PauseReason string      `json:"pause_reason,omitempty"` // of [jobs.PauseReason], where one was given
 	PausedKinds []KindPause `json:"paused_kinds,omitempty"` // the kinds that are paused in it, by name
 	Slots       int         `json:"slots"`                  // how many jobs the live workers can run at once
 }
 
 // KindPause is the pause of a kind in a queue.
 type KindPause struct {
-	Kind  string    `json:"kind"`
-	At    time.Time `json:"paused_at"`
-	Until time.Time `json:"paused_until,omitzero"` // not set for a pause that does not end by itself
-	By    string    `json:"paused_by,omitempty"`   // the actor of the change, where it had one
+	Kind   string    `json:"kind"`
+	At     time.Time `json:"paused_at"`
+	Until  time.Time `json:"paused_until,omitzero"`  // not set for a pause that does not end by itself
+	By     string    `json:"paused_by,omitempty"`    // the actor of the change, where it had one
+	Reason string    `json:"pause_reason,omitempty"` // of [jobs.PauseReason], where one was given
 }
 
 // Queues returns the queues, ordered by name.

@@ -116,15 +116,11 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	for _, m := range moves {
 		w.movedAt = core.Time(m.StartedAt)
 	}
-	queues, err := q.ListQueueRows(ctx)
+	pauses, err := q.ListPauses(ctx)
 	if err != nil {
 		return why{}, err
 	}
-	kinds, err := q.ListKindPauses(ctx)
-	if err != nil {
-		return why{}, err
-	}
-	pauses{queues, kinds}.mark(func(name string) *QueueInfo {
+	markPauses(pauses, func(name string) *QueueInfo {
 		if name == w.job.Queue {
 			return &w.paused
 		}
@@ -274,12 +270,16 @@ func pauseEnd(until time.Time) string {
 	return moment(until)
 }
 
-// byWhom returns the actor of a pause, where it has one.
-func byWhom(actor string) string {
-	if actor == "" {
-		return ""
+// byWhom returns the actor and the reason of a pause, where it has them.
+func byWhom(actor, reason string) string {
+	var text string
+	if actor != "" {
+		text = ", by " + strconv.Quote(actor)
 	}
-	return ", by " + strconv.Quote(actor)
+	if reason != "" {
+		text += ": " + strconv.Quote(reason)
+	}
+	return text
 }
 
 // possible is a finding with the condition under which it applies.
@@ -400,9 +400,9 @@ func (w *why) waiting(now time.Time) []Finding {
 		possible{!w.movedAt.IsZero(),
 			say(ReasonMoved, "the queue is closed since %s by a move to another database, or from one", moment(w.movedAt))},
 		possible{!w.paused.PausedAt.IsZero(), say(ReasonPaused, "queue %s is paused since %s, until %s%s", queue,
-			moment(w.paused.PausedAt), pauseEnd(w.paused.PausedUntil), byWhom(w.paused.PausedBy))},
+			moment(w.paused.PausedAt), pauseEnd(w.paused.PausedUntil), byWhom(w.paused.PausedBy, w.paused.PauseReason))},
 		possible{kind.Kind != "", say(ReasonKindPaused, "its kind %s is paused in queue %s since %s, until %s%s", strconv.Quote(j.Kind), queue,
-			moment(kind.At), pauseEnd(kind.Until), byWhom(kind.By))},
+			moment(kind.At), pauseEnd(kind.Until), byWhom(kind.By, kind.Reason))},
 		possible{len(w.takers) == 0,
 			say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", strconv.Quote(j.Kind), queue)},
 		possible{len(w.takers) > 0 && w.waits(now) && w.free == 0,

@@ -73,7 +73,7 @@ func testLaterFails(t *testing.T, site *site) {
 		t.Run(fmt.Sprintf("next %t", next), func(t *testing.T) {
 			store, client := noted(t, site)
 			err := write(t, store, func(ctx context.Context, q db.Querier) error {
-				if _, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "q", Now: 0}); err != nil {
+				if _, err := q.Pause(ctx, db.PauseParams{Queue: "q", Now: 0}); err != nil {
 					return err
 				}
 				if err := note(ctx, q, "["); err != nil {

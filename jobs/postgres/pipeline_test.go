@@ -18,7 +18,7 @@ var pipelineTests = []engineTest{
 // pauses returns a function that pauses a queue and notes how many statements had begun before it.
 func pauses(name string, ran *[]string) func(context.Context, db.Querier) error {
 	return func(ctx context.Context, q db.Querier) error {
-		n, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: 0})
+		n, err := q.Pause(ctx, db.PauseParams{Queue: name, Now: 0})
 		if err == nil && n != 1 {
 			err = errors.New("the queue was paused before")
 		}
@@ -63,7 +63,7 @@ func testPipelineInOrder(t *testing.T, site *site) {
 
 func resumes(name string) func(context.Context, db.Querier) error {
 	return func(ctx context.Context, q db.Querier) error {
-		n, err := q.ResumeQueue(ctx, db.ResumeQueueParams{Name: name, Now: 0})
+		n, err := q.Resume(ctx, db.ResumeParams{Queue: name})
 		if err == nil && n != 1 {
 			err = errors.New("the queue was not paused")
 		}
@@ -76,7 +76,7 @@ func testPipelineFails(t *testing.T, site *site) {
 	store, _ := open(t, with(site.server.Copy(t, site.template), "pool_max_conns=1"))
 	no := errors.New("no")
 	long := func(ctx context.Context, q db.Querier) error { // refused by a CHECK
-		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "", Now: 0})
+		_, err := q.Pause(ctx, db.PauseParams{Queue: "", Now: 0})
 		return err
 	}
 	for name, test := range map[string]struct {

@@ -255,6 +255,10 @@ func (q queries) EmptyJob(ctx context.Context, arg db.EmptyJobParams) (int64, er
 	return q.own.EmptyJob(ctx, dbpostgres.EmptyJobParams(arg))
 }
 
+func (q queries) EndPauses(ctx context.Context, arg db.EndPausesParams) (int64, error) {
+	return q.own.EndPauses(ctx, dbpostgres.EndPausesParams(arg))
+}
+
 func (q queries) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
 	return q.own.EndScheduleTick(ctx, dbpostgres.EndScheduleTickParams(arg))
 }
@@ -385,6 +389,18 @@ func (q queries) GetOldestJobHistory(ctx context.Context, arg db.GetOldestJobHis
 	return q.own.GetOldestJobHistory(ctx, dbpostgres.GetOldestJobHistoryParams(arg))
 }
 
+func (q queries) GetPause(ctx context.Context, arg db.GetPauseParams) ([]db.Pause, error) {
+	rows, err := q.own.GetPause(ctx, dbpostgres.GetPauseParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Pause, len(rows))
+	for i, row := range rows {
+		list[i] = db.Pause(row)
+	}
+	return list, nil
+}
+
 func (q queries) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (db.GetPruneStepRow, error) {
 	row, err := q.own.GetPruneStep(ctx, dbpostgres.GetPruneStepParams(arg))
 	return db.GetPruneStepRow(row), err
@@ -439,12 +455,8 @@ func (q queries) ImportJobs(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportJobs(ctx, arg)
 }
 
-func (q queries) ImportKindPauses(ctx context.Context, arg string) (int64, error) {
-	return q.own.ImportKindPauses(ctx, arg)
-}
-
-func (q queries) ImportQueues(ctx context.Context, arg string) (int64, error) {
-	return q.own.ImportQueues(ctx, arg)
+func (q queries) ImportPauses(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportPauses(ctx, arg)
 }
 
 func (q queries) ImportRetentions(ctx context.Context, arg string) (int64, error) {
@@ -719,18 +731,6 @@ func (q queries) ListJobsOfUser(ctx context.Context, arg db.ListJobsOfUserParams
 	return list, nil
 }
 
-func (q queries) ListKindPauses(ctx context.Context) ([]db.KindPause, error) {
-	rows, err := q.own.ListKindPauses(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.KindPause, len(rows))
-	for i, row := range rows {
-		list[i] = db.KindPause(row)
-	}
-	return list, nil
-}
-
 func (q queries) ListLiveJobsByUniqueKey(ctx context.Context, arg db.ListLiveJobsByUniqueKeyParams) ([]db.ListLiveJobsByUniqueKeyRow, error) {
 	rows, err := q.own.ListLiveJobsByUniqueKey(ctx, dbpostgres.ListLiveJobsByUniqueKeyParams(arg))
 	if err != nil {
@@ -775,6 +775,18 @@ func (q queries) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDs
 	return q.own.ListOverdueJobIDs(ctx, dbpostgres.ListOverdueJobIDsParams(arg))
 }
 
+func (q queries) ListPauses(ctx context.Context) ([]db.Pause, error) {
+	rows, err := q.own.ListPauses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Pause, len(rows))
+	for i, row := range rows {
+		list[i] = db.Pause(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListPendingQueues(ctx context.Context, arg db.ListPendingQueuesParams) ([]db.ListPendingQueuesRow, error) {
 	rows, err := q.own.ListPendingQueues(ctx, dbpostgres.ListPendingQueuesParams(arg))
 	if err != nil {
@@ -783,18 +795,6 @@ func (q queries) ListPendingQueues(ctx context.Context, arg db.ListPendingQueues
 	list := make([]db.ListPendingQueuesRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.ListPendingQueuesRow(row)
-	}
-	return list, nil
-}
-
-func (q queries) ListQueueRows(ctx context.Context) ([]db.Queue, error) {
-	rows, err := q.own.ListQueueRows(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.Queue, len(rows))
-	for i, row := range rows {
-		list[i] = db.Queue(row)
 	}
 	return list, nil
 }
@@ -927,12 +927,8 @@ func (q queries) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return q.own.OpenQueue(ctx, arg)
 }
 
-func (q queries) PauseKind(ctx context.Context, arg db.PauseKindParams) (int64, error) {
-	return q.own.PauseKind(ctx, dbpostgres.PauseKindParams(arg))
-}
-
-func (q queries) PauseQueue(ctx context.Context, arg db.PauseQueueParams) (int64, error) {
-	return q.own.PauseQueue(ctx, dbpostgres.PauseQueueParams(arg))
+func (q queries) Pause(ctx context.Context, arg db.PauseParams) (int64, error) {
+	return q.own.Pause(ctx, dbpostgres.PauseParams(arg))
 }
 
 func (q queries) PauseSchedule(ctx context.Context, arg db.PauseScheduleParams) (int64, error) {
@@ -1043,20 +1039,8 @@ func (q queries) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 	return list, nil
 }
 
-func (q queries) ResumeDueKinds(ctx context.Context, arg db.ResumeDueKindsParams) (int64, error) {
-	return q.own.ResumeDueKinds(ctx, dbpostgres.ResumeDueKindsParams(arg))
-}
-
-func (q queries) ResumeDueQueues(ctx context.Context, arg db.ResumeDueQueuesParams) (int64, error) {
-	return q.own.ResumeDueQueues(ctx, dbpostgres.ResumeDueQueuesParams(arg))
-}
-
-func (q queries) ResumeKind(ctx context.Context, arg db.ResumeKindParams) (int64, error) {
-	return q.own.ResumeKind(ctx, dbpostgres.ResumeKindParams(arg))
-}
-
-func (q queries) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int64, error) {
-	return q.own.ResumeQueue(ctx, dbpostgres.ResumeQueueParams(arg))
+func (q queries) Resume(ctx context.Context, arg db.ResumeParams) (int64, error) {
+	return q.own.Resume(ctx, dbpostgres.ResumeParams(arg))
 }
 
 func (q queries) ResumeSchedule(ctx context.Context, arg db.ResumeScheduleParams) (int64, error) {

@@ -338,9 +338,9 @@ func TestAlikeJobsAfterARollback(t *testing.T) {
 	for name, swallow := range map[string]func(context.Context, db.Querier){
 		"nothing": func(context.Context, db.Querier) {},
 		"a row":   func(ctx context.Context, q db.Querier) { _, _ = q.GetJob(ctx, 12345) },
-		"rows":    func(ctx context.Context, q db.Querier) { _, _ = q.ListQueueRows(ctx) },
+		"rows":    func(ctx context.Context, q db.Querier) { _, _ = q.ListPauses(ctx) },
 		"a write": func(ctx context.Context, q db.Querier) {
-			_, _ = q.PauseQueue(ctx, db.PauseQueueParams{Name: "q", Now: 0})
+			_, _ = q.Pause(ctx, db.PauseParams{Queue: "q", Now: 0})
 		},
 		"an enqueue": func(ctx context.Context, q db.Querier) {
 			other := keyless("k", "4")

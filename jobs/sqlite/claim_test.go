@@ -178,7 +178,7 @@ func TestClaimInStepsGivesEveryColumn(t *testing.T) {
 func TestClaimInStepsHeedsThePauseAndTheWorker(t *testing.T) {
 	for name, stop := range map[string]func(context.Context, *claimer, db.Querier) error{
 		"paused": func(ctx context.Context, _ *claimer, q db.Querier) error {
-			_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: jobs.DefaultQueue, Now: 0})
+			_, err := q.Pause(ctx, db.PauseParams{Queue: jobs.DefaultQueue, Now: 0})
 			return err
 		},
 		"ended": func(ctx context.Context, c *claimer, q db.Querier) error {

@@ -80,7 +80,7 @@ func TestInsertThatIsRefused(t *testing.T) {
 			}
 			var kept int64
 			must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-				n, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "kept", Now: 0})
+				n, err := q.Pause(ctx, db.PauseParams{Queue: "kept", Now: 0})
 				if err != nil {
 					return err
 				}
@@ -165,12 +165,12 @@ func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	both("a job waits", little, true)
 	both("a job waits in another queue", much, false)
 	c.write(t, func(ctx context.Context, q db.Querier) error {
-		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "queue", Now: 0})
+		_, err := q.Pause(ctx, db.PauseParams{Queue: "queue", Now: 0})
 		return err
 	})
 	both("paused", much, true)
 	c.write(t, func(ctx context.Context, q db.Querier) error {
-		_, err := q.ResumeQueue(ctx, db.ResumeQueueParams{Name: "queue", Now: 0})
+		_, err := q.Resume(ctx, db.ResumeParams{Queue: "queue"})
 		return err
 	})
 	both("resumed", much, false)

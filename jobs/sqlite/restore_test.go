@@ -155,14 +155,14 @@ func TestACopyBesideAStaleWALIsNamed(t *testing.T) {
 	}
 }
 
-// The same where the database can be opened: a statement that meets the damage names the file. The WAL is that of a database with two tables
-// more, whose pages have other places: the page of paused kinds comes over that of the index of moves, which CheckOpen reads.
+// The same where the database can be opened: a statement that meets the damage names the file. The WAL is that of a database with three
+// tables more, whose pages have other places: the page of pauses comes over that of the index of moves, which CheckOpen reads.
 func TestAStaleWALIsNamedByStatements(t *testing.T) {
 	_, backup := backedUp(t)
 	path, other := filepath.Join(t.TempDir(), "other.db"), filepath.Join(t.TempDir(), "jobs.db")
 	db, err := sql.Open("sqlite", path)
 	must(t, err)
-	_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER PRIMARY KEY); CREATE TABLE customers (id INTEGER PRIMARY KEY)")
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER PRIMARY KEY); CREATE TABLE customers (id INTEGER PRIMARY KEY); CREATE TABLE items (id INTEGER PRIMARY KEY)")
 	must(t, errors.Join(err, db.Close()))
 	store, err := openBackend(t.Context(), path)
 	must(t, err)

@@ -13,7 +13,7 @@ import (
 // add is a function for the writer that pauses a queue of some name: a write that shows.
 func add(name string) func(context.Context, db.Querier) error {
 	return func(ctx context.Context, q db.Querier) error {
-		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: 0})
+		_, err := q.Pause(ctx, db.PauseParams{Queue: name, Now: 0})
 		return err
 	}
 }
@@ -22,9 +22,9 @@ func added(t *testing.T, store *backend) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
 	must(t, store.Read(t.Context(), func(ctx context.Context, q db.Querier) error {
-		rows, err := q.ListQueueRows(ctx)
+		rows, err := q.ListPauses(ctx)
 		for _, row := range rows {
-			names[row.Name] = true
+			names[row.Queue] = true
 		}
 		return err
 	}))

@@ -78,26 +78,20 @@ TABLE sqluice_jobs
     finished_at sqluice_time
     updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
 
-TABLE sqluice_kind_pauses
-    queue sqluice_name NOT NULL DEFAULT 'default'::text
-    kind sqluice_name NOT NULL
-    paused_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
-    paused_until sqluice_time
-    paused_by sqluice_name
-    updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
-
 TABLE sqluice_moves
     direction text NOT NULL
     token sqluice_text NOT NULL
     peer sqluice_text NOT NULL
     started_at sqluice_time NOT NULL
 
-TABLE sqluice_queues
-    name sqluice_name NOT NULL
-    paused_at sqluice_time
-    updated_at sqluice_time NOT NULL
+TABLE sqluice_pauses
+    queue sqluice_name NOT NULL DEFAULT 'default'::text
+    kind text NOT NULL DEFAULT ''::text
+    paused_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
     paused_until sqluice_time
     paused_by sqluice_name
+    reason text
+    updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
 
 TABLE sqluice_refusals
     job_id sqluice_id NOT NULL
@@ -189,10 +183,11 @@ sqluice_jobs sqluice_jobs_check: CHECK (((successor_at IS NULL) OR ((((successor
 sqluice_jobs sqluice_jobs_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_jobs sqluice_jobs_pkey: PRIMARY KEY (id)
 sqluice_jobs start_by_is_in_unix_microseconds: CHECK (((start_by >= '100000000000000'::bigint) AND (start_by <= '253402300799999999'::bigint)))
-sqluice_kind_pauses sqluice_kind_pauses_pkey: PRIMARY KEY (queue, kind)
 sqluice_moves sqluice_moves_direction_check: CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text])))
 sqluice_moves sqluice_moves_pkey: PRIMARY KEY (direction)
-sqluice_queues sqluice_queues_pkey: PRIMARY KEY (name)
+sqluice_pauses sqluice_pauses_kind_check: CHECK ((length(kind) <= 200))
+sqluice_pauses sqluice_pauses_pkey: PRIMARY KEY (queue, kind)
+sqluice_pauses sqluice_pauses_reason_check: CHECK (((length(reason) >= 1) AND (length(reason) <= 1000)))
 sqluice_refusals sqluice_refusals_action_check: CHECK ((action = ANY (ARRAY['promote'::text, 'claim'::text, 'conflict'::text, 'renew'::text, 'end'::text, 'rescue'::text, 'prune'::text, 'expire'::text])))
 sqluice_refusals sqluice_refusals_pkey: PRIMARY KEY (job_id, action)
 sqluice_refusals sqluice_refusals_times_check: CHECK (((times)::bigint > 0))
@@ -243,9 +238,8 @@ CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs USING btree (start_by) WHERE 
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, unique_key) WHERE (successor_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (successor_at IS NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text, 'running'::text])))
 CREATE INDEX sqluice_jobs_user ON sqluice_jobs USING btree (user_id, id) WHERE (user_id IS NOT NULL)
-CREATE UNIQUE INDEX sqluice_kind_pauses_pkey ON sqluice_kind_pauses USING btree (queue, kind)
 CREATE UNIQUE INDEX sqluice_moves_pkey ON sqluice_moves USING btree (direction)
-CREATE UNIQUE INDEX sqluice_queues_pkey ON sqluice_queues USING btree (name)
+CREATE UNIQUE INDEX sqluice_pauses_pkey ON sqluice_pauses USING btree (queue, kind)
 CREATE UNIQUE INDEX sqluice_refusals_pkey ON sqluice_refusals USING btree (job_id, action)
 CREATE UNIQUE INDEX sqluice_retentions_pkey ON sqluice_retentions USING btree (status, kind, queue, origin)
 CREATE UNIQUE INDEX sqluice_schedule_ticks_pkey ON sqluice_schedule_ticks USING btree (schedule, tick)

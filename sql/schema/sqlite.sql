@@ -148,25 +148,6 @@ CREATE TABLE sqluice_jobs (
     CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0)
 ) STRICT;
 
-CREATE TABLE sqluice_kind_pauses (
-    queue        TEXT    NOT NULL DEFAULT 'default'
-                 CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
-    kind         TEXT    NOT NULL
-                 CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
-    paused_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                 CONSTRAINT paused_at_is_in_unix_microseconds
-                 CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
-    paused_until INTEGER
-                 CONSTRAINT paused_until_is_in_unix_microseconds
-                 CHECK (paused_until BETWEEN 100000000000000 AND 253402300799999999 OR paused_until = 0),
-    paused_by    TEXT
-                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0),
-    updated_at   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                 CONSTRAINT updated_at_is_in_unix_microseconds
-                 CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
-    PRIMARY KEY (queue, kind)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE sqluice_moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
     token      TEXT    NOT NULL CHECK (instr(token, char(0)) = 0 AND length(CAST(token AS BLOB)) <= 1048576),
@@ -176,21 +157,26 @@ CREATE TABLE sqluice_moves (
                CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0)
 ) STRICT;
 
-CREATE TABLE sqluice_queues (
-    name         TEXT    NOT NULL PRIMARY KEY
-                 CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
-    paused_at    INTEGER
+CREATE TABLE sqluice_pauses (
+    queue        TEXT    NOT NULL DEFAULT 'default'
+                 CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
+    kind         TEXT    NOT NULL DEFAULT ''
+                 CHECK (length(kind) <= 200 AND instr(kind, char(0)) = 0),
+    paused_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                  CONSTRAINT paused_at_is_in_unix_microseconds
                  CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
-    updated_at   INTEGER NOT NULL
-                 CONSTRAINT updated_at_is_in_unix_microseconds
-                 CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
     paused_until INTEGER
                  CONSTRAINT paused_until_is_in_unix_microseconds
                  CHECK (paused_until BETWEEN 100000000000000 AND 253402300799999999 OR paused_until = 0),
     paused_by    TEXT
-                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0)
-) STRICT;
+                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0),
+    reason       TEXT
+                 CHECK (length(reason) BETWEEN 1 AND 1000 AND instr(reason, char(0)) = 0),
+    updated_at   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                 CONSTRAINT updated_at_is_in_unix_microseconds
+                 CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
+    PRIMARY KEY (queue, kind)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqluice_refusals (
     job_id   INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),

@@ -1,1 +1,1 @@
-DELETE FROM sqluice_kind_pauses WHERE queue = 'default' AND kind = 'k' RETURNING 1
+DELETE FROM sqluice_pauses WHERE queue = 'default' AND kind = 'k' RETURNING 1

@@ -1,1 +1,1 @@
-INSERT INTO sqluice_kind_pauses (kind) VALUES ('k') RETURNING 1
+INSERT INTO sqluice_pauses (kind) VALUES ('k') RETURNING 1

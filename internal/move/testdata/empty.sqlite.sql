@@ -1,8 +1,7 @@
 DELETE FROM sqluice_jobs;
 DELETE FROM sqluice_job_errors;
 DELETE FROM sqluice_workers;
-DELETE FROM sqluice_queues;
-DELETE FROM sqluice_kind_pauses;
+DELETE FROM sqluice_pauses;
 DELETE FROM sqluice_retentions;
 DELETE FROM sqluice_moves;
 DELETE FROM sqluice_job_audit;

@@ -32,7 +32,7 @@ func SettleOverdue(ctx context.Context, store engine.Store, expiry *Expiry, log 
 			return err
 		}},
 		{work.Free > 0, "releasing successors of jobs with unique keys failed", func() error { return releaseFree(ctx, store, now) }},
-		{work.PauseEnd != 0 && work.PauseEnd <= now, "ending pauses failed", func() error { return resumeDue(ctx, store) }},
+		{work.PauseEnd != 0 && work.PauseEnd <= now, "ending pauses failed", func() error { return endPauses(ctx, store) }},
 	} {
 		if !part.is {
 			continue

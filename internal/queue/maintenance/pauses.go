@@ -9,15 +9,15 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// resumeDue resumes the queues and kinds whose pause is over. One that the database refuses to resume keeps no other paused; the error
-// is the last of theirs.
-func resumeDue(ctx context.Context, store engine.Store) error {
+// endPauses ends the pauses of queues and kinds that are over. If the database refuses to end one, the others end all the same; the
+// error is that of the last refused one.
+func endPauses(ctx context.Context, store engine.Store) error {
 	now := core.Micros(store.Now())
-	resumed, err := resume(ctx, store, db.ResumeDueQueuesParams{Now: now}, db.ResumeDueKindsParams{Now: now})
+	ended, err := endTogether(ctx, store, db.EndPausesParams{Now: now})
 	if err != nil && store.RefusesRow(err) {
-		resumed, err = resumeApart(ctx, store, now)
+		ended, err = endApart(ctx, store, now)
 	}
-	if resumed > 0 {
+	if ended > 0 {
 		store.Announce(core.WorkReady)
 	}
 	if err != nil {
@@ -26,61 +26,41 @@ func resumeDue(ctx context.Context, store engine.Store) error {
 	return nil
 }
 
-// resume resumes queues and kinds in one transaction.
-func resume(ctx context.Context, store engine.Store, queues db.ResumeDueQueuesParams, kinds db.ResumeDueKindsParams) (resumed int64, err error) {
-	err = store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		resumed = 0
-		n, err := q.ResumeDueQueues(ctx, queues)
-		if err != nil {
-			return err
-		}
-		resumed += n
-		n, err = q.ResumeDueKinds(ctx, kinds)
-		resumed += n
+// endTogether ends pauses in one transaction and returns their number.
+func endTogether(ctx context.Context, store engine.Store, which db.EndPausesParams) (ended int64, err error) {
+	err = store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		ended, err = q.EndPauses(ctx, which)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return resumed, nil
+	return ended, nil
 }
 
-// resumeApart resumes each queue and each kind in a transaction of its own.
-func resumeApart(ctx context.Context, store engine.Store, now int64) (resumed int64, err error) {
-	var queues []db.Queue
-	var kinds []db.KindPause
+// endApart ends each pause that is over in a transaction of its own and returns the number of ended ones.
+func endApart(ctx context.Context, store engine.Store, now int64) (ended int64, err error) {
+	var pauses []db.Pause
 	err = store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		if queues, err = q.ListQueueRows(ctx); err != nil {
-			return err
-		}
-		kinds, err = q.ListKindPauses(ctx)
+		pauses, err = q.ListPauses(ctx)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
 	var last error
-	// Of the zero parameters no pause is over.
-	one := func(until *int64, queue db.ResumeDueQueuesParams, kind db.ResumeDueKindsParams) error {
-		if until == nil || *until > now {
-			return nil
+	for _, p := range pauses {
+		if p.PausedUntil == nil || *p.PausedUntil > now {
+			continue
 		}
-		n, err := resume(ctx, store, queue, kind)
-		resumed += n
-		if err != nil && store.RefusesRow(err) {
-			last, err = err, nil
-		}
-		return err
-	}
-	for _, row := range queues {
-		if err := one(row.PausedUntil, db.ResumeDueQueuesParams{Now: now, Name: &row.Name}, db.ResumeDueKindsParams{}); err != nil {
-			return resumed, err
+		n, err := endTogether(ctx, store, db.EndPausesParams{Now: now, Queue: &p.Queue, Kind: &p.Kind})
+		ended += n
+		switch {
+		case err != nil && store.RefusesRow(err):
+			last = err
+		case err != nil:
+			return ended, err
 		}
 	}
-	for _, row := range kinds {
-		if err := one(row.PausedUntil, db.ResumeDueQueuesParams{}, db.ResumeDueKindsParams{Now: now, Queue: &row.Queue, Kind: &row.Kind}); err != nil {
-			return resumed, err
-		}
-	}
-	return resumed, last
+	return ended, last
 }

@@ -172,7 +172,7 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 
 // resume ends pauses that are over. Schedules, and jobs with a time, do not wait for those that the database refuses to end.
 func (s *Scheduler) resume(ctx context.Context, now time.Time) error {
-	err := resumeDue(ctx, s.Store)
+	err := endPauses(ctx, s.Store)
 	if err != nil && !s.Store.RefusesRow(err) {
 		return err
 	}

@@ -40,6 +40,4 @@ CREATE TRIGGER refuse_changes BEFORE UPDATE ON sqluice_jobs FOR EACH ROW
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not today'; END; $$;
 CREATE TRIGGER refuse_history BEFORE INSERT ON sqluice_job_history FOR EACH ROW WHEN (NEW.kind = 'uncounted') EXECUTE FUNCTION refuse();
 CREATE TRIGGER refuse_workers BEFORE DELETE ON sqluice_workers FOR EACH ROW WHEN (OLD.name = 'kept') EXECUTE FUNCTION refuse();
-CREATE TRIGGER refuse_queues BEFORE UPDATE ON sqluice_queues FOR EACH ROW
-    WHEN (NEW.name = 'kept' AND NEW.paused_at IS NULL) EXECUTE FUNCTION refuse();
-CREATE TRIGGER refuse_kinds BEFORE DELETE ON sqluice_kind_pauses FOR EACH ROW WHEN (OLD.kind = 'kept') EXECUTE FUNCTION refuse();
+CREATE TRIGGER refuse_pauses BEFORE DELETE ON sqluice_pauses FOR EACH ROW WHEN ('kept' IN (OLD.queue, OLD.kind)) EXECUTE FUNCTION refuse();

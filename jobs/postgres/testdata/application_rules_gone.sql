@@ -1,4 +1,3 @@
 DELETE FROM receipts;
 DROP TRIGGER refuse_some ON sqluice_jobs;
-DROP TRIGGER refuse_queues ON sqluice_queues;
-DROP TRIGGER refuse_kinds ON sqluice_kind_pauses;
+DROP TRIGGER refuse_pauses ON sqluice_pauses;

@@ -34,11 +34,7 @@ CREATE TRIGGER refuse_workers BEFORE DELETE ON sqluice_workers WHEN OLD.name = '
 BEGIN
     SELECT RAISE(ABORT, 'this worker is kept');
 END;
-CREATE TRIGGER refuse_queues BEFORE UPDATE ON sqluice_queues WHEN NEW.name = 'kept' AND NEW.paused_at IS NULL
+CREATE TRIGGER refuse_pauses BEFORE DELETE ON sqluice_pauses WHEN 'kept' IN (OLD.queue, OLD.kind)
 BEGIN
-    SELECT RAISE(ABORT, 'this queue stays paused');
-END;
-CREATE TRIGGER refuse_kinds BEFORE DELETE ON sqluice_kind_pauses WHEN OLD.kind = 'kept'
-BEGIN
-    SELECT RAISE(ABORT, 'this kind stays paused');
+    SELECT RAISE(ABORT, 'this pause is kept');
 END;

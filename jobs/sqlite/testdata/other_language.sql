@@ -7,7 +7,7 @@ ON CONFLICT (kind, unique_key) WHERE unique_key IS NOT NULL AND successor_at IS 
 DO NOTHING;
 INSERT INTO sqluice_jobs (kind, start_by) VALUES ('late', unixepoch() * 1000000 - 1000000);
 INSERT INTO sqluice_jobs (kind) VALUES ('paused');
-INSERT INTO sqluice_kind_pauses (kind) VALUES ('paused');
+INSERT INTO sqluice_pauses (kind) VALUES ('paused');
 INSERT INTO sqluice_schedules (name, kind, spec) VALUES ('nightly', 'k', '0 2 * * *');
 INSERT INTO sqluice_schedules (name, kind, spec) VALUES ('often', 'k', '@every 1s');
 INSERT INTO sqluice_retentions (kind, keep) VALUES ('k', 3600000000);

@@ -20,7 +20,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = b.kind
-              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = b.kind)
+              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', b.kind))
               AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= @now
             ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
@@ -32,7 +32,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = f.value->>0
-              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = f.value->>0)
+              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', f.value->>0))
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= @now
@@ -41,7 +41,6 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         ) AS j
     ) AS c
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
       AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
            <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT @n
@@ -61,8 +60,7 @@ WHERE id = ANY (ARRAY(
       ) AS BIGINT[]))
       AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = @queue AND j.run_after <= @now
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = COALESCE(j.kind, ''))
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', COALESCE(j.kind, '')))
     FOR UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -91,7 +89,7 @@ SELECT COUNT(*) AS kinds FROM (
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = b.kind
-          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = b.kind)
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', b.kind))
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -100,7 +98,7 @@ SELECT COUNT(*) AS kinds FROM (
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = f.value->>0
-          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = f.value->>0)
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', f.value->>0))
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
@@ -110,13 +108,12 @@ SELECT COUNT(*) AS kinds FROM (
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = a.value->>0
-          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = a.value->>0)
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', a.value->>0))
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
-) AS c
-WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL);
+) AS c;
 
 -- name: ListPendingQueues :many
 -- ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
@@ -132,9 +129,9 @@ WITH RECURSIVE w (queue, n) AS (
 SELECT w.queue AS queue, CAST(CASE WHEN EXISTS (
     SELECT 1 FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i WHERE i.status = 'pending' AND i.queue = w.queue AND i.kind = k.value
-          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value) LIMIT 1
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = w.queue AND h.kind IN ('', k.value)) LIMIT 1
     ) AS j
-) AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT) AS claimable
+) THEN 1 ELSE 0 END AS BIGINT) AS claimable
 FROM w;
 
 -- name: ListClaimableQueues :many
@@ -146,8 +143,7 @@ FROM (
     FROM jsonb_array_elements(CAST(CAST(@queues AS TEXT) AS jsonb)) AS e (value)
     OFFSET 0
 ) AS l
-WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q.paused_at IS NOT NULL)
-  AND (EXISTS (
+WHERE (EXISTS (
     SELECT 1 FROM (
         SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
                COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
@@ -156,7 +152,7 @@ WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = b.kind
-          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.queue AND h.kind = b.kind)
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.queue AND h.kind IN ('', b.kind))
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -165,7 +161,7 @@ WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = f.value->>0
-          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.queue AND h.kind = f.value->>0)
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.queue AND h.kind IN ('', f.value->>0))
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
@@ -184,15 +180,13 @@ CROSS JOIN LATERAL (
     (SELECT p.id FROM sqluice_jobs AS p
      WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= @now
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > @now LIMIT 1 OFFSET 0)
-       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
-       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value) LIMIT 1)
+       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value AND h.kind IN ('', k.value)) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
      WHERE d.status = 'scheduled' /* in a form that only sqluice_jobs_scheduled serves: queue and kind equal, and due */
        AND (d.queue, d.kind, d.run_after) >= (l.value, k.value, 0) AND (d.queue, d.kind, d.run_after) <= (l.value, k.value, CAST(@now AS BIGINT))
        AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > @now LIMIT 1 OFFSET 0)
-       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL)
-       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value)
+       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = l.value AND o.kind IN ('', k.value))
      ORDER BY d.queue, d.kind, d.run_after LIMIT 1)
     LIMIT 1
 ) AS c;

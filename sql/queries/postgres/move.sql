@@ -17,16 +17,10 @@ SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(
        CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12, e.value->>13
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
--- name: ImportQueues :execrows
--- ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until, paused_by)
-SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), e.value->>4
-FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
-
--- name: ImportKindPauses :execrows
--- ImportKindPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by, updated_at)
-SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), e.value->>4, CAST(e.value->>5 AS BIGINT)
+-- name: ImportPauses :execrows
+-- ImportPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_pauses (queue, kind, paused_at, paused_until, paused_by, reason, updated_at)
+SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), e.value->>4, e.value->>5, CAST(e.value->>6 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportRetentions :execrows

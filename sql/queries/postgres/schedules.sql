@@ -12,8 +12,7 @@ SELECT CAST(COALESCE((
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM jsonb_array_elements_text(CAST(CAST(@declared AS TEXT) AS jsonb)) AS d (value))
        ), -1) AS BIGINT) AS next_declared,
        (SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS owed,
-       CAST(COALESCE(LEAST((SELECT MIN(CASE WHEN q.paused_until = 0 THEN 1 ELSE q.paused_until END) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL),
-                           (SELECT MIN(CASE WHEN k.paused_until = 0 THEN 1 ELSE k.paused_until END) FROM sqluice_kind_pauses AS k)), 0) AS BIGINT) AS pause_end,
+       CAST(COALESCE((SELECT MIN(CASE WHEN p.paused_until = 0 THEN 1 ELSE p.paused_until END) FROM sqluice_pauses AS p), 0) AS BIGINT) AS pause_end,
        CAST(COALESCE((
            SELECT 1 FROM sqluice_jobs AS f WHERE f.successor_at IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = f.kind AND h.unique_key = f.unique_key AND h.unique_key IS NOT NULL

@@ -13,8 +13,7 @@ WHERE id IN (
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT @n
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = k.value)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
       AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT @n
@@ -30,8 +29,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt
 WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
   AND COALESCE(status, '') = 'pending' AND queue = CAST(@queue AS TEXT) AND run_after <= @now
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = sqluice_jobs.kind)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', sqluice_jobs.kind))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
@@ -52,8 +50,7 @@ WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
     SELECT 1 FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
 )
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = k.value)
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL);
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value));
 
 -- name: ListPendingQueues :many
 -- ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
@@ -69,8 +66,8 @@ SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = w.queue AND j.kind = k.value
     )
-    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value)
-) AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) AS BIGINT) AS claimable
+    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = w.queue AND h.kind IN ('', k.value))
+) AS BIGINT) AS claimable
 FROM w WHERE w.queue IS NOT NULL;
 
 -- name: ListClaimableQueues :many
@@ -81,9 +78,8 @@ WHERE l.value->>1 = '' AND EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = l.value->>0 AND j.kind = k.value
     )
-    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value->>0 AND h.kind = k.value)
-)
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND q.paused_at IS NOT NULL);
+    AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value->>0 AND h.kind IN ('', k.value))
+);
 
 -- name: HasUnfinishedJobs :one
 -- HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
@@ -102,5 +98,4 @@ OR (EXISTS (
     WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= @now
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > @now LIMIT 1 OFFSET 0)
 ))
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value)
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL);
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value AND h.kind IN ('', k.value));

@@ -13,16 +13,10 @@ SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value-
        e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
--- name: ImportQueues :execrows
--- ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until, paused_by)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
-FROM json_each(CAST(@items AS TEXT)) AS e;
-
--- name: ImportKindPauses :execrows
--- ImportKindPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by, updated_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5
+-- name: ImportPauses :execrows
+-- ImportPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_pauses (queue, kind, paused_at, paused_until, paused_by, reason, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportRetentions :execrows

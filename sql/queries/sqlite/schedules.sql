@@ -12,12 +12,7 @@ SELECT CAST(COALESCE((
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM json_each(CAST(@declared AS TEXT)) AS d)
        ), -1) AS BIGINT) AS next_declared,
        (SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS owed,
-       CAST(COALESCE((
-           SELECT MIN(CASE WHEN e.paused_until = 0 THEN 1 ELSE e.paused_until END) FROM (
-               SELECT q.paused_until FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL
-               UNION ALL SELECT k.paused_until FROM sqluice_kind_pauses AS k
-           ) AS e
-       ), 0) AS BIGINT) AS pause_end,
+       CAST(COALESCE((SELECT MIN(CASE WHEN p.paused_until = 0 THEN 1 ELSE p.paused_until END) FROM sqluice_pauses AS p), 0) AS BIGINT) AS pause_end,
        CAST(COALESCE((
            SELECT 1 FROM sqluice_jobs AS f WHERE f.successor_at IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = f.kind AND h.unique_key = f.unique_key AND h.unique_key IS NOT NULL

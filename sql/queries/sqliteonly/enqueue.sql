@@ -23,12 +23,11 @@ VALUES (CAST(@worker_id AS BIGINT), @kind, @queue, CAST(@started_at AS BIGINT), 
                  SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
                      SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
                  )
-                 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = @queue AND o.kind = k.value)
+                 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = @queue AND o.kind IN ('', k.value))
              )
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
                OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-               OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
-               OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = @queue AND h.kind = @kind)
+               OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', @kind))
                OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= @started_at)
              THEN NULL ELSE @started_at END);
 

@@ -1,0 +1,5 @@
+-- name: EndPauses :execrows
+-- EndPauses ends the pauses that are over: all of them, or that of a queue or of a kind in it. It does not wait for rows that are locked
+-- (on SQLite none are).
+DELETE FROM sqluice_pauses WHERE paused_until <= CAST(@now AS BIGINT)
+  AND (CAST(sqlc.narg('queue') AS TEXT) IS NULL OR queue = sqlc.narg('queue') AND kind = sqlc.narg('kind'));
