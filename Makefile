@@ -229,7 +229,7 @@ BENCHMARKS ?= bin/benchmarks.txt
 .PHONY: benchmarks
 benchmarks: ## Run the Go benchmarks of the hot paths ten times, for benchstat; into bin/benchmarks.txt or BENCHMARKS=file
 	@mkdir -p bin
-	go test ./jobs/sqlite ./jobs/postgres -run '^$$' -bench '^BenchmarkQueue$$' -count 10 -timeout 60m $(BENCHMARK_FLAGS) > "$(BENCHMARKS)" || { cat "$(BENCHMARKS)"; exit 1; }
+	go test ./jobs/sqlite ./jobs/postgres -run '^$$' -bench '^Benchmark(Queue|Statements)$$' -count 10 -timeout 60m $(BENCHMARK_FLAGS) > "$(BENCHMARKS)" || { cat "$(BENCHMARKS)"; exit 1; }
 	@cat "$(BENCHMARKS)"
 
 .PHONY: screenshots

@@ -16,6 +16,12 @@ func BenchmarkQueue(b *testing.B) {
 	costs.Benchmark(b, func(b *testing.B) jobs.Store { return benchStore(b, server.Database(b)) })
 }
 
+// BenchmarkStatements measures the statements that a reader of the SQL meets first, round trips included.
+func BenchmarkStatements(b *testing.B) {
+	server := testdb.StartPostgres(b)
+	costs.BenchmarkStatements(b, func(b *testing.B) jobs.Store { return benchStore(b, server.Database(b)) })
+}
+
 // benchStore opens a database for a benchmark.
 func benchStore(b *testing.B, url string) jobs.Store {
 	b.Helper()

@@ -12,6 +12,11 @@ func BenchmarkQueue(b *testing.B) {
 	costs.Benchmark(b, func(b *testing.B) jobs.Store { return benchStore(b, filepath.Join(b.TempDir(), "jobs.db")) })
 }
 
+// BenchmarkStatements measures the statements that a reader of the SQL meets first.
+func BenchmarkStatements(b *testing.B) {
+	costs.BenchmarkStatements(b, func(b *testing.B) jobs.Store { return benchStore(b, filepath.Join(b.TempDir(), "jobs.db")) })
+}
+
 // benchStore opens a database for a benchmark.
 func benchStore(b *testing.B, path string) jobs.Store {
 	b.Helper()
