@@ -14,14 +14,15 @@ import (
 // inserters are the files that may run a statement that inserts jobs. Those of the engines announce the jobs themselves. Those of
 // lifecycle run inside Store.InsertWith, which announces them: see announced.
 var inserters = map[string]string{
-	"jobs/sqlite/insert.go":              "Insert announces",
-	"jobs/postgres/insert.go":            "Insert announces",
-	"jobs/postgres/group.go":             "Insert announces",
-	"jobs/postgres/exchange.go":          "a part of Insert, with a claim",
-	"internal/queue/lifecycle/insert.go": "callers announce",
-	"internal/queue/lifecycle/unique.go": "callers announce",
-	"internal/move/ids.go":               "the job is removed again",
-	"internal/move/table.go":             "the queue is closed",
+	"jobs/sqlite/insert.go":                  "Insert announces",
+	"jobs/postgres/insert.go":                "Insert announces",
+	"jobs/postgres/group.go":                 "Insert announces",
+	"jobs/postgres/exchange.go":              "a part of Insert, with a claim",
+	"internal/queue/lifecycle/insert.go":     "callers announce",
+	"internal/queue/lifecycle/unique.go":     "callers announce",
+	"internal/costs/benchmark_statements.go": "a benchmark without a worker",
+	"internal/move/ids.go":                   "the job is removed again",
+	"internal/move/table.go":                 "the queue is closed",
 }
 
 // announced are the functions that insert jobs, by package: they are called inside a call of InsertWith only, or by one another.
