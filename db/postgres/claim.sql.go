@@ -10,7 +10,7 @@ import (
 )
 
 const claimJobs = `-- name: ClaimJobs :many
-UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + 1,
                 worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
@@ -140,7 +140,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 }
 
 const claimListedJobs = `-- name: ClaimListedJobs :many
-UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + 1,
                 worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j

@@ -368,7 +368,7 @@ func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobs
 }
 
 const releaseJob = `-- name: ReleaseJob :execrows
-UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = $2 AND status = 'running' AND attempt = $3 AND worker_id = CAST($4 AS BIGINT)
 `
@@ -395,7 +395,7 @@ func (q *Queries) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, 
 }
 
 const releaseJobs = `-- name: ReleaseJobs :execrows
-UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST($2 AS BIGINT) AND attempt = $3
@@ -489,7 +489,7 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 }
 
 const snoozeJob = `-- name: SnoozeJob :execrows
-UPDATE sqluice_jobs SET updated_at = $1, status = $2, run_after = $3, uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
+UPDATE sqluice_jobs SET updated_at = $1, status = $2, run_after = $3, uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = $4 AND status = 'running' AND attempt = $5 AND worker_id = CAST($6 AS BIGINT)
 `
 

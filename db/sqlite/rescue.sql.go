@@ -50,7 +50,7 @@ func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuck
 }
 
 const countCrashes = `-- name: CountCrashes :execrows
-UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
+UPDATE sqluice_jobs SET crashes = crashes + 1
 WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */)
@@ -200,7 +200,7 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 
 const releaseHeldJobs = `-- name: ReleaseHeldJobs :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending',
-                uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
+                uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST(?2 AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'

@@ -13,7 +13,7 @@ WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAS
 
 -- name: SnoozeJob :execrows
 -- SnoozeJob puts a job off until run_after; the attempt does not count.
-UPDATE sqluice_jobs SET updated_at = @now, status = @status, run_after = @run_after, uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
+UPDATE sqluice_jobs SET updated_at = @now, status = @status, run_after = @run_after, uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAST(@worker_id AS BIGINT);
 
 -- name: FailJob :execrows
@@ -36,7 +36,7 @@ WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAS
 
 -- name: ReleaseJob :execrows
 -- ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAST(@worker_id AS BIGINT);
 

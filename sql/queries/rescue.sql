@@ -9,7 +9,7 @@ FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND 
 
 -- name: CountCrashes :execrows
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
-UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
+UPDATE sqluice_jobs SET crashes = crashes + 1
 WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);
@@ -55,7 +55,7 @@ RETURNING queue, kind;
 -- ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
 -- transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending',
-                uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
+                uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'
