@@ -144,9 +144,7 @@ UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt +
                 worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.id = ANY (CAST((
-        SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[]))
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids($4)) AS BIGINT[]))
       AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = $5 AND j.run_after <= $1
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = $5 AND q.paused_at IS NOT NULL)

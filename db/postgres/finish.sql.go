@@ -133,9 +133,7 @@ const completeJobs = `-- name: CompleteJobs :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'done', finished_at = $1,
                 lease_until = NULL
 WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT)
-  AND attempt = $3 AND id = ANY (CAST((
-    SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+  AND attempt = $3 AND id = ANY (CAST((SELECT sqluice_ids($4)) AS BIGINT[]))
 `
 
 type CompleteJobsParams struct {
@@ -185,9 +183,7 @@ func (q *Queries) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsW
 const dropCompletedJobs = `-- name: DropCompletedJobs :many
 DELETE FROM sqluice_jobs
 WHERE status = 'running' AND worker_id = CAST($1 AS BIGINT)
-  AND attempt = $2 AND id = ANY (CAST((
-    SELECT CAST(translate($3, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+  AND attempt = $2 AND id = ANY (CAST((SELECT sqluice_ids($3)) AS BIGINT[]))
 RETURNING id
 `
 
@@ -306,12 +302,10 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 
 const listLockedJobs = `-- name: ListLockedJobs :many
 SELECT j.id FROM sqluice_jobs AS j
-WHERE j.id = ANY (CAST((
-    SELECT CAST(translate($1, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+WHERE j.id = ANY (CAST((SELECT sqluice_ids($1)) AS BIGINT[]))
   AND NOT j.id = ANY (ARRAY(
     SELECT f.id FROM sqluice_jobs AS f
-    WHERE f.id = ANY (CAST((SELECT CAST(translate($1, '[]', '{}') AS BIGINT[])) AS BIGINT[]))
+    WHERE f.id = ANY (CAST((SELECT sqluice_ids($1)) AS BIGINT[]))
     FOR NO KEY UPDATE SKIP LOCKED
   ))
 ORDER BY j.id
@@ -344,9 +338,7 @@ SELECT l.id, l.attempt, l.worker_id, $1, 'released', '' FROM (
     SELECT j.id, j.attempt, j.worker_id FROM sqluice_jobs AS j
     WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
       AND j.worker_id = CAST($2 AS BIGINT) AND j.attempt = $3
-      AND j.id = ANY (CAST((
-        SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l
+      AND j.id = ANY (CAST((SELECT sqluice_ids($4)) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l
 `
 
 type RecordReleasedJobsParams struct {
@@ -399,9 +391,7 @@ UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncount
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST($2 AS BIGINT) AND attempt = $3
-  AND id = ANY (CAST((
-    SELECT CAST(translate($4, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+  AND id = ANY (CAST((SELECT sqluice_ids($4)) AS BIGINT[]))
 `
 
 type ReleaseJobsParams struct {

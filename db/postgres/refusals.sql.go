@@ -342,9 +342,7 @@ const promoteListedJobs = `-- name: PromoteListedJobs :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.id = ANY (CAST((
-        SELECT CAST(translate($2, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[]))
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids($2)) AS BIGINT[]))
       AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= $1
     FOR UPDATE OF j SKIP LOCKED
 ))

@@ -177,7 +177,7 @@ FROM (
     FROM sqluice_jobs AS r LEFT JOIN sqluice_workers AS w ON w.id = r.worker_id
     WHERE r.status = 'running' AND r.finished_at IS NULL
       AND (COALESCE(r.lease_until, 0) < CAST($2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
-      AND (CAST($3 AS TEXT) = '' OR r.id = ANY (CAST(translate(NULLIF($3, ''), '[]', '{}') AS BIGINT[])))
+      AND (CAST($3 AS TEXT) = '' OR r.id = ANY (sqluice_ids(NULLIF($3, ''))))
     OFFSET 0
 ) AS s
 JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND j.status = 'running'

@@ -56,9 +56,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt
                 worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.id = ANY (CAST((
-        SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[]))
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
       AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = @queue AND j.run_after <= @now
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = @queue AND q.paused_at IS NOT NULL)
