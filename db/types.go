@@ -11,8 +11,6 @@ type (
 	AddScheduleTickParams         = sqlite.AddScheduleTickParams
 	AddSensitiveFieldsParams      = sqlite.AddSensitiveFieldsParams
 	AdvanceScheduleParams         = sqlite.AdvanceScheduleParams
-	CancelRequestedJobParams      = sqlite.CancelRequestedJobParams
-	CancelRunningJobParams        = sqlite.CancelRunningJobParams
 	CancelStuckJobsRow            = sqlite.CancelStuckJobsRow
 	CancelWaitingJobParams        = sqlite.CancelWaitingJobParams
 	CancelWaitingJobRow           = sqlite.CancelWaitingJobRow
@@ -44,6 +42,7 @@ type (
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
 	DropCompletedJobsParams       = sqlite.DropCompletedJobsParams
 	EmptyJobParams                = sqlite.EmptyJobParams
+	EndJobParams                  = sqlite.EndJobParams
 	EndScheduleTickParams         = sqlite.EndScheduleTickParams
 	EndWorkerParams               = sqlite.EndWorkerParams
 	EnqueueClaimedJobParams       = sqlite.EnqueueClaimedJobParams
@@ -54,7 +53,6 @@ type (
 	ExpireJobsParams              = sqlite.ExpireJobsParams
 	ExpireJobsRow                 = sqlite.ExpireJobsRow
 	ExtendLeasesParams            = sqlite.ExtendLeasesParams
-	FailJobParams                 = sqlite.FailJobParams
 	FailStuckJobsParams           = sqlite.FailStuckJobsParams
 	FailStuckJobsRow              = sqlite.FailStuckJobsRow
 	FindJobsParams                = sqlite.FindJobsParams
@@ -146,7 +144,6 @@ type (
 	RekeyJobParams                = sqlite.RekeyJobParams
 	RekeyScheduleParams           = sqlite.RekeyScheduleParams
 	ReleaseHeldJobsParams         = sqlite.ReleaseHeldJobsParams
-	ReleaseJobParams              = sqlite.ReleaseJobParams
 	ReleaseJobsParams             = sqlite.ReleaseJobsParams
 	ReleaseSuccessorsParams       = sqlite.ReleaseSuccessorsParams
 	ReplaceWaitingJobParams       = sqlite.ReplaceWaitingJobParams
@@ -162,8 +159,8 @@ type (
 	ResumeScheduleParams          = sqlite.ResumeScheduleParams
 	Retention                     = sqlite.Retention
 	RetryConflictsParams          = sqlite.RetryConflictsParams
-	RetryJobParams                = sqlite.RetryJobParams
 	RetryRefusalsParams           = sqlite.RetryRefusalsParams
+	ReturnJobParams               = sqlite.ReturnJobParams
 	Schedule                      = sqlite.Schedule
 	ScheduleTick                  = sqlite.ScheduleTick
 	SensitiveField                = sqlite.SensitiveField
@@ -172,7 +169,6 @@ type (
 	SetUniqueKeyJobParams         = sqlite.SetUniqueKeyJobParams
 	SetWorkerQueuesParams         = sqlite.SetWorkerQueuesParams
 	SkipOwedTicksParams           = sqlite.SkipOwedTicksParams
-	SnoozeJobParams               = sqlite.SnoozeJobParams
 	TakeJobChangesParams          = sqlite.TakeJobChangesParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow
 	TakeUniqueKeyParams           = sqlite.TakeUniqueKeyParams

@@ -46,14 +46,6 @@ func (q queries) AdvanceSchedule(ctx context.Context, arg db.AdvanceSchedulePara
 	return q.own.AdvanceSchedule(ctx, dbpostgres.AdvanceScheduleParams(arg))
 }
 
-func (q queries) CancelRequestedJob(ctx context.Context, arg db.CancelRequestedJobParams) (int64, error) {
-	return q.own.CancelRequestedJob(ctx, dbpostgres.CancelRequestedJobParams(arg))
-}
-
-func (q queries) CancelRunningJob(ctx context.Context, arg db.CancelRunningJobParams) (int64, error) {
-	return q.own.CancelRunningJob(ctx, dbpostgres.CancelRunningJobParams(arg))
-}
-
 func (q queries) CancelStuckJobs(ctx context.Context, arg int64) ([]db.CancelStuckJobsRow, error) {
 	rows, err := q.own.CancelStuckJobs(ctx, arg)
 	if err != nil {
@@ -255,6 +247,10 @@ func (q queries) EmptyJob(ctx context.Context, arg db.EmptyJobParams) (int64, er
 	return q.own.EmptyJob(ctx, dbpostgres.EmptyJobParams(arg))
 }
 
+func (q queries) EndJob(ctx context.Context, arg db.EndJobParams) (int64, error) {
+	return q.own.EndJob(ctx, dbpostgres.EndJobParams(arg))
+}
+
 func (q queries) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
 	return q.own.EndScheduleTick(ctx, dbpostgres.EndScheduleTickParams(arg))
 }
@@ -294,10 +290,6 @@ func (q queries) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.
 
 func (q queries) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
 	return q.own.ExtendLeases(ctx, dbpostgres.ExtendLeasesParams(arg))
-}
-
-func (q queries) FailJob(ctx context.Context, arg db.FailJobParams) (int64, error) {
-	return q.own.FailJob(ctx, dbpostgres.FailJobParams(arg))
 }
 
 func (q queries) FailStuckJobs(ctx context.Context, arg db.FailStuckJobsParams) ([]db.FailStuckJobsRow, error) {
@@ -995,10 +987,6 @@ func (q queries) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsPara
 	return q.own.ReleaseHeldJobs(ctx, dbpostgres.ReleaseHeldJobsParams(arg))
 }
 
-func (q queries) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64, error) {
-	return q.own.ReleaseJob(ctx, dbpostgres.ReleaseJobParams(arg))
-}
-
 func (q queries) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int64, error) {
 	return q.own.ReleaseJobs(ctx, dbpostgres.ReleaseJobsParams(arg))
 }
@@ -1067,12 +1055,12 @@ func (q queries) RetryConflicts(ctx context.Context, arg db.RetryConflictsParams
 	return q.own.RetryConflicts(ctx, dbpostgres.RetryConflictsParams(arg))
 }
 
-func (q queries) RetryJob(ctx context.Context, arg db.RetryJobParams) (int64, error) {
-	return q.own.RetryJob(ctx, dbpostgres.RetryJobParams(arg))
-}
-
 func (q queries) RetryRefusals(ctx context.Context, arg db.RetryRefusalsParams) (int64, error) {
 	return q.own.RetryRefusals(ctx, dbpostgres.RetryRefusalsParams(arg))
+}
+
+func (q queries) ReturnJob(ctx context.Context, arg db.ReturnJobParams) (int64, error) {
+	return q.own.ReturnJob(ctx, dbpostgres.ReturnJobParams(arg))
 }
 
 func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams) (int64, error) {
@@ -1093,10 +1081,6 @@ func (q queries) SetWorkerQueues(ctx context.Context, arg db.SetWorkerQueuesPara
 
 func (q queries) SkipOwedTicks(ctx context.Context, arg db.SkipOwedTicksParams) error {
 	return q.own.SkipOwedTicks(ctx, dbpostgres.SkipOwedTicksParams(arg))
-}
-
-func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
-	return q.own.SnoozeJob(ctx, dbpostgres.SnoozeJobParams(arg))
 }
 
 func (q queries) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams) ([]db.TakeJobChangesRow, error) {

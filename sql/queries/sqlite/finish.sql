@@ -33,8 +33,8 @@ WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
   AND j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: ReleaseJobs :execrows
--- ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
--- all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
+-- ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
+-- number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
