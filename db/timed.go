@@ -97,13 +97,6 @@ func (q timed) AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (
 	return value, err
 }
 
-func (q timed) CancelStuckJobs(ctx context.Context, arg int64) ([]CancelStuckJobsRow, error) {
-	began := time.Now()
-	value, err := q.own.CancelStuckJobs(ctx, arg)
-	q.hook("CancelStuckJobs", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error) {
 	began := time.Now()
 	value, err := q.own.CancelWaitingJob(ctx, arg)
@@ -349,6 +342,13 @@ func (q timed) EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) e
 	return err
 }
 
+func (q timed) EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.EndStuckJobs(ctx, arg)
+	q.hook("EndStuckJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.EndWorker(ctx, arg)
@@ -395,13 +395,6 @@ func (q timed) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64,
 	began := time.Now()
 	value, err := q.own.ExtendLeases(ctx, arg)
 	q.hook("ExtendLeases", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([]FailStuckJobsRow, error) {
-	began := time.Now()
-	value, err := q.own.FailStuckJobs(ctx, arg)
-	q.hook("FailStuckJobs", time.Since(began), err)
 	return value, err
 }
 

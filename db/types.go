@@ -11,7 +11,6 @@ type (
 	AddScheduleTickParams         = sqlite.AddScheduleTickParams
 	AddSensitiveFieldsParams      = sqlite.AddSensitiveFieldsParams
 	AdvanceScheduleParams         = sqlite.AdvanceScheduleParams
-	CancelStuckJobsRow            = sqlite.CancelStuckJobsRow
 	CancelWaitingJobParams        = sqlite.CancelWaitingJobParams
 	CancelWaitingJobRow           = sqlite.CancelWaitingJobRow
 	ClaimJobsParams               = sqlite.ClaimJobsParams
@@ -44,6 +43,8 @@ type (
 	EmptyJobParams                = sqlite.EmptyJobParams
 	EndJobParams                  = sqlite.EndJobParams
 	EndScheduleTickParams         = sqlite.EndScheduleTickParams
+	EndStuckJobsParams            = sqlite.EndStuckJobsParams
+	EndStuckJobsRow               = sqlite.EndStuckJobsRow
 	EndWorkerParams               = sqlite.EndWorkerParams
 	EnqueueClaimedJobParams       = sqlite.EnqueueClaimedJobParams
 	EnqueueClaimedJobRow          = sqlite.EnqueueClaimedJobRow
@@ -53,8 +54,6 @@ type (
 	ExpireJobsParams              = sqlite.ExpireJobsParams
 	ExpireJobsRow                 = sqlite.ExpireJobsRow
 	ExtendLeasesParams            = sqlite.ExtendLeasesParams
-	FailStuckJobsParams           = sqlite.FailStuckJobsParams
-	FailStuckJobsRow              = sqlite.FailStuckJobsRow
 	FindJobsParams                = sqlite.FindJobsParams
 	FindJobsRow                   = sqlite.FindJobsRow
 	ForgetJobParams               = sqlite.ForgetJobParams

@@ -54,7 +54,7 @@ var hotReads = map[string]string{
 	"ListJobIDsOfUser": "sqluice_jobs_user",
 
 	// From the running jobs to the errors of each.
-	"CancelStuckJobs": "sqluice_jobs_running", "CountCrashes": "sqluice_jobs_running", "FailStuckJobs": "sqluice_jobs_running", "ResetStuckJobs": "sqluice_jobs_running",
+	"CountCrashes": "sqluice_jobs_running", "EndStuckJobs": "sqluice_jobs_running", "ResetStuckJobs": "sqluice_jobs_running",
 }
 
 // Whole plans differ between versions of PostgreSQL, and by what the tables hold; by which index jobs are found must not.

@@ -98,8 +98,8 @@ var hot = map[string]string{
 	"GetNextRunAfter": "sqluice_jobs_due", "ClaimJobs": "sqluice_jobs_due", "EnqueueClaimedJob": "sqluice_jobs_due", "ListPendingQueues": "sqluice_jobs_claim",
 
 	// They look at every running job: few, whatever else the table holds.
-	"CancelStuckJobs": "sqluice_jobs_running", "CountCrashes": "sqluice_jobs_running",
-	"HasUnfinishedJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running", "FailStuckJobs": "sqluice_jobs_running", "RecordStuckJobs": "sqluice_jobs_running",
+	"CountCrashes":      "sqluice_jobs_running",
+	"HasUnfinishedJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running", "EndStuckJobs": "sqluice_jobs_running", "RecordStuckJobs": "sqluice_jobs_running",
 	"ResetStuckJobs": "sqluice_jobs_running",
 }
 

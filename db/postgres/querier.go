@@ -26,8 +26,6 @@ type Querier interface {
 	// AdvanceSchedule notes the next tick of a schedule, if it is as it was read. Of many workers one gets a row. (Plain SQL does not raise
 	// the version.)
 	AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error)
-	// CancelStuckJobs ends the stuck jobs whose cancellation was requested.
-	CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuckJobsRow, error)
 	// CancelWaitingJob ends a job that has not started.
 	CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error)
 	// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
@@ -113,6 +111,9 @@ type Querier interface {
 	EndJob(ctx context.Context, arg EndJobParams) (int64, error)
 	// EndScheduleTick notes what came of a tick.
 	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
+	// EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails those that have no attempt left, killed their process
+	// max_crashes times, or are all to be looked at by a person (fail_all = 1).
+	EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
@@ -136,9 +137,6 @@ type Querier interface {
 	// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
 	// wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
 	ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64, error)
-	// FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
-	// are all to be looked at by a person (fail_all = 1).
-	FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([]FailStuckJobsRow, error)
 	// FindJobs finds those jobs of a JSON list of ids that all filters mean, the highest id first, and how many bytes their
 	// large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
 	// Tags that are no JSON list have no elements.

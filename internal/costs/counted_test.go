@@ -62,11 +62,6 @@ func (q counted) AdvanceSchedule(ctx context.Context, arg db.AdvanceSchedulePara
 	return q.own.AdvanceSchedule(ctx, arg)
 }
 
-func (q counted) CancelStuckJobs(ctx context.Context, arg int64) ([]db.CancelStuckJobsRow, error) {
-	q.note("CancelStuckJobs")
-	return q.own.CancelStuckJobs(ctx, arg)
-}
-
 func (q counted) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) ([]db.CancelWaitingJobRow, error) {
 	q.note("CancelWaitingJob")
 	return q.own.CancelWaitingJob(ctx, arg)
@@ -242,6 +237,11 @@ func (q counted) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickPara
 	return q.own.EndScheduleTick(ctx, arg)
 }
 
+func (q counted) EndStuckJobs(ctx context.Context, arg db.EndStuckJobsParams) ([]db.EndStuckJobsRow, error) {
+	q.note("EndStuckJobs")
+	return q.own.EndStuckJobs(ctx, arg)
+}
+
 func (q counted) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, error) {
 	q.note("EndWorker")
 	return q.own.EndWorker(ctx, arg)
@@ -275,11 +275,6 @@ func (q counted) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.
 func (q counted) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
 	q.note("ExtendLeases")
 	return q.own.ExtendLeases(ctx, arg)
-}
-
-func (q counted) FailStuckJobs(ctx context.Context, arg db.FailStuckJobsParams) ([]db.FailStuckJobsRow, error) {
-	q.note("FailStuckJobs")
-	return q.own.FailStuckJobs(ctx, arg)
 }
 
 func (q counted) FindJobs(ctx context.Context, arg db.FindJobsParams) ([]db.FindJobsRow, error) {

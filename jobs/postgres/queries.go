@@ -46,18 +46,6 @@ func (q queries) AdvanceSchedule(ctx context.Context, arg db.AdvanceSchedulePara
 	return q.own.AdvanceSchedule(ctx, dbpostgres.AdvanceScheduleParams(arg))
 }
 
-func (q queries) CancelStuckJobs(ctx context.Context, arg int64) ([]db.CancelStuckJobsRow, error) {
-	rows, err := q.own.CancelStuckJobs(ctx, arg)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.CancelStuckJobsRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.CancelStuckJobsRow(row)
-	}
-	return list, nil
-}
-
 func (q queries) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) ([]db.CancelWaitingJobRow, error) {
 	rows, err := q.own.CancelWaitingJob(ctx, dbpostgres.CancelWaitingJobParams(arg))
 	if err != nil {
@@ -255,6 +243,18 @@ func (q queries) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickPara
 	return q.own.EndScheduleTick(ctx, dbpostgres.EndScheduleTickParams(arg))
 }
 
+func (q queries) EndStuckJobs(ctx context.Context, arg db.EndStuckJobsParams) ([]db.EndStuckJobsRow, error) {
+	rows, err := q.own.EndStuckJobs(ctx, dbpostgres.EndStuckJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.EndStuckJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.EndStuckJobsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, error) {
 	return q.own.EndWorker(ctx, dbpostgres.EndWorkerParams(arg))
 }
@@ -290,18 +290,6 @@ func (q queries) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.
 
 func (q queries) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
 	return q.own.ExtendLeases(ctx, dbpostgres.ExtendLeasesParams(arg))
-}
-
-func (q queries) FailStuckJobs(ctx context.Context, arg db.FailStuckJobsParams) ([]db.FailStuckJobsRow, error) {
-	rows, err := q.own.FailStuckJobs(ctx, dbpostgres.FailStuckJobsParams(arg))
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.FailStuckJobsRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.FailStuckJobsRow(row)
-	}
-	return list, nil
 }
 
 func (q queries) FindJobs(ctx context.Context, arg db.FindJobsParams) ([]db.FindJobsRow, error) {

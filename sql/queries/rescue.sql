@@ -14,30 +14,20 @@ WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);
 
--- name: CancelStuckJobs :many
--- CancelStuckJobs ends the stuck jobs whose cancellation was requested.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @now,
-                lease_until = NULL
-WHERE status = 'running' AND finished_at IS NULL AND cancel_requested_at IS NOT NULL AND EXISTS (
-    SELECT 1 FROM sqluice_job_errors AS e
-    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
-    LIMIT 1 OFFSET 0)
-RETURNING queue, kind, unique_key;
-
--- name: FailStuckJobs :many
--- FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
--- are all to be looked at by a person (fail_all = 1).
-UPDATE sqluice_jobs SET updated_at = @now, status = 'failed', finished_at = @now,
-                lease_until = NULL, last_error = (
+-- name: EndStuckJobs :many
+-- EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails those that have no attempt left, killed their process
+-- max_crashes times, or are all to be looked at by a person (fail_all = 1).
+UPDATE sqluice_jobs SET updated_at = @now, status = CASE WHEN cancel_requested_at IS NULL THEN 'failed' ELSE 'cancelled' END,
+                finished_at = @now, lease_until = NULL, last_error = CASE WHEN cancel_requested_at IS NULL THEN (
     SELECT e.message FROM sqluice_job_errors AS e
-    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1) ELSE last_error END
 WHERE status = 'running' AND finished_at IS NULL
-  AND (attempt - uncounted >= max_attempts OR crashes >= @max_crashes OR CAST(@fail_all AS BIGINT) = 1)
+  AND (cancel_requested_at IS NOT NULL OR attempt - uncounted >= max_attempts OR crashes >= @max_crashes OR CAST(@fail_all AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind, unique_key;
+RETURNING queue, kind, unique_key, status;
 
 -- name: ResetStuckJobs :many
 -- ResetStuckJobs gives every other stuck job back to be claimed anew.
