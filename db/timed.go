@@ -97,27 +97,6 @@ func (q timed) AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (
 	return value, err
 }
 
-func (q timed) CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.CancelRequestedJob(ctx, arg)
-	q.hook("CancelRequestedJob", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) CancelRunningJob(ctx context.Context, arg CancelRunningJobParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.CancelRunningJob(ctx, arg)
-	q.hook("CancelRunningJob", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) CancelStuckJobs(ctx context.Context, arg int64) ([]CancelStuckJobsRow, error) {
-	began := time.Now()
-	value, err := q.own.CancelStuckJobs(ctx, arg)
-	q.hook("CancelStuckJobs", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error) {
 	began := time.Now()
 	value, err := q.own.CancelWaitingJob(ctx, arg)
@@ -349,6 +328,13 @@ func (q timed) EmptyJob(ctx context.Context, arg EmptyJobParams) (int64, error) 
 	return value, err
 }
 
+func (q timed) EndJob(ctx context.Context, arg EndJobParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.EndJob(ctx, arg)
+	q.hook("EndJob", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) EndPauses(ctx context.Context, arg EndPausesParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.EndPauses(ctx, arg)
@@ -361,6 +347,13 @@ func (q timed) EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) e
 	err := q.own.EndScheduleTick(ctx, arg)
 	q.hook("EndScheduleTick", time.Since(began), err)
 	return err
+}
+
+func (q timed) EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.EndStuckJobs(ctx, arg)
+	q.hook("EndStuckJobs", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error) {
@@ -409,20 +402,6 @@ func (q timed) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64,
 	began := time.Now()
 	value, err := q.own.ExtendLeases(ctx, arg)
 	q.hook("ExtendLeases", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) FailJob(ctx context.Context, arg FailJobParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.FailJob(ctx, arg)
-	q.hook("FailJob", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([]FailStuckJobsRow, error) {
-	began := time.Now()
-	value, err := q.own.FailStuckJobs(ctx, arg)
-	q.hook("FailStuckJobs", time.Since(began), err)
 	return value, err
 }
 
@@ -1126,13 +1105,6 @@ func (q timed) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (
 	return value, err
 }
 
-func (q timed) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.ReleaseJob(ctx, arg)
-	q.hook("ReleaseJob", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ReleaseJobs(ctx, arg)
@@ -1203,17 +1175,17 @@ func (q timed) RetryConflicts(ctx context.Context, arg RetryConflictsParams) (in
 	return value, err
 }
 
-func (q timed) RetryJob(ctx context.Context, arg RetryJobParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.RetryJob(ctx, arg)
-	q.hook("RetryJob", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) RetryRefusals(ctx context.Context, arg RetryRefusalsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.RetryRefusals(ctx, arg)
 	q.hook("RetryRefusals", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ReturnJob(ctx context.Context, arg ReturnJobParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ReturnJob(ctx, arg)
+	q.hook("ReturnJob", time.Since(began), err)
 	return value, err
 }
 
@@ -1250,13 +1222,6 @@ func (q timed) SkipOwedTicks(ctx context.Context, arg SkipOwedTicksParams) error
 	err := q.own.SkipOwedTicks(ctx, arg)
 	q.hook("SkipOwedTicks", time.Since(began), err)
 	return err
-}
-
-func (q timed) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.SnoozeJob(ctx, arg)
-	q.hook("SnoozeJob", time.Since(began), err)
-	return value, err
 }
 
 func (q timed) TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error) {

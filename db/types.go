@@ -11,9 +11,6 @@ type (
 	AddScheduleTickParams         = sqlite.AddScheduleTickParams
 	AddSensitiveFieldsParams      = sqlite.AddSensitiveFieldsParams
 	AdvanceScheduleParams         = sqlite.AdvanceScheduleParams
-	CancelRequestedJobParams      = sqlite.CancelRequestedJobParams
-	CancelRunningJobParams        = sqlite.CancelRunningJobParams
-	CancelStuckJobsRow            = sqlite.CancelStuckJobsRow
 	CancelWaitingJobParams        = sqlite.CancelWaitingJobParams
 	CancelWaitingJobRow           = sqlite.CancelWaitingJobRow
 	ClaimJobsParams               = sqlite.ClaimJobsParams
@@ -44,8 +41,11 @@ type (
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
 	DropCompletedJobsParams       = sqlite.DropCompletedJobsParams
 	EmptyJobParams                = sqlite.EmptyJobParams
+	EndJobParams                  = sqlite.EndJobParams
 	EndPausesParams               = sqlite.EndPausesParams
 	EndScheduleTickParams         = sqlite.EndScheduleTickParams
+	EndStuckJobsParams            = sqlite.EndStuckJobsParams
+	EndStuckJobsRow               = sqlite.EndStuckJobsRow
 	EndWorkerParams               = sqlite.EndWorkerParams
 	EnqueueClaimedJobParams       = sqlite.EnqueueClaimedJobParams
 	EnqueueClaimedJobRow          = sqlite.EnqueueClaimedJobRow
@@ -55,9 +55,6 @@ type (
 	ExpireJobsParams              = sqlite.ExpireJobsParams
 	ExpireJobsRow                 = sqlite.ExpireJobsRow
 	ExtendLeasesParams            = sqlite.ExtendLeasesParams
-	FailJobParams                 = sqlite.FailJobParams
-	FailStuckJobsParams           = sqlite.FailStuckJobsParams
-	FailStuckJobsRow              = sqlite.FailStuckJobsRow
 	FindJobsParams                = sqlite.FindJobsParams
 	FindJobsRow                   = sqlite.FindJobsRow
 	ForgetJobParams               = sqlite.ForgetJobParams
@@ -146,7 +143,6 @@ type (
 	RekeyJobParams                = sqlite.RekeyJobParams
 	RekeyScheduleParams           = sqlite.RekeyScheduleParams
 	ReleaseHeldJobsParams         = sqlite.ReleaseHeldJobsParams
-	ReleaseJobParams              = sqlite.ReleaseJobParams
 	ReleaseJobsParams             = sqlite.ReleaseJobsParams
 	ReleaseSuccessorsParams       = sqlite.ReleaseSuccessorsParams
 	ReplaceWaitingJobParams       = sqlite.ReplaceWaitingJobParams
@@ -159,8 +155,8 @@ type (
 	ResumeScheduleParams          = sqlite.ResumeScheduleParams
 	Retention                     = sqlite.Retention
 	RetryConflictsParams          = sqlite.RetryConflictsParams
-	RetryJobParams                = sqlite.RetryJobParams
 	RetryRefusalsParams           = sqlite.RetryRefusalsParams
+	ReturnJobParams               = sqlite.ReturnJobParams
 	Schedule                      = sqlite.Schedule
 	ScheduleTick                  = sqlite.ScheduleTick
 	SensitiveField                = sqlite.SensitiveField
@@ -169,7 +165,6 @@ type (
 	SetUniqueKeyJobParams         = sqlite.SetUniqueKeyJobParams
 	SetWorkerQueuesParams         = sqlite.SetWorkerQueuesParams
 	SkipOwedTicksParams           = sqlite.SkipOwedTicksParams
-	SnoozeJobParams               = sqlite.SnoozeJobParams
 	TakeJobChangesParams          = sqlite.TakeJobChangesParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow
 	TakeUniqueKeyParams           = sqlite.TakeUniqueKeyParams

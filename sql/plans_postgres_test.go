@@ -37,12 +37,12 @@ const (
 var hotReads = map[string]string{
 	"AddJobError": "", "EnqueueJob": "sqluice_jobs_successor", "EnqueueJobs": "", "EnqueueKeylessJob": "", "HeartbeatWorker": "", "ListJobErrors": "",
 
-	"CancelRequestedJob": "sqluice_jobs_pkey", "CancelRunningJob": "sqluice_jobs_pkey", "CancelWaitingJob": "sqluice_jobs_pkey", "CompleteJob": "sqluice_jobs_pkey",
+	"CancelWaitingJob": "sqluice_jobs_pkey", "CompleteJob": "sqluice_jobs_pkey",
 	"ReleaseSuccessors": "sqluice_jobs_pkey sqluice_jobs_successor sqluice_jobs_unique", "ReplaceWaitingJob": "sqluice_jobs_pkey",
 	"CompleteJobs":            "sqluice_jobs_pkey",
 	"CompleteJobsWithResults": "sqluice_jobs_pkey", "DeleteJob": "sqluice_jobs_pkey", "ExtendLeases": "sqluice_jobs_pkey",
-	"FailJob": "sqluice_jobs_pkey", "GetJob": "sqluice_jobs_pkey", "GetJobFence": "sqluice_jobs_pkey", "ReleaseJob": "sqluice_jobs_pkey",
-	"RequestJobCancel": "sqluice_jobs_pkey", "RetryJob": "sqluice_jobs_pkey", "SetJobProgress": "sqluice_jobs_pkey", "SnoozeJob": "sqluice_jobs_pkey",
+	"EndJob": "sqluice_jobs_pkey", "GetJob": "sqluice_jobs_pkey", "GetJobFence": "sqluice_jobs_pkey", "ReturnJob": "sqluice_jobs_pkey",
+	"RequestJobCancel": "sqluice_jobs_pkey", "SetJobProgress": "sqluice_jobs_pkey",
 
 	"ClaimJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_pkey", "EnqueueClaimedJob": "sqluice_jobs_claim sqluice_jobs_due", "HasClaimableJobs": "sqluice_jobs_claim", "ListClaimableQueues": "sqluice_jobs_claim", "ListPendingQueues": "sqluice_jobs_claim", "HasUnfinishedJobs": "sqluice_jobs_claim sqluice_jobs_running sqluice_jobs_scheduled",
 	"PromoteDueJobs": "sqluice_jobs_due sqluice_jobs_pkey", "GetNextRunAfter": "sqluice_jobs_due", "DeleteFailedJobs": "sqluice_jobs_failed sqluice_jobs_pkey",
@@ -54,7 +54,7 @@ var hotReads = map[string]string{
 	"ListJobIDsOfUser": "sqluice_jobs_user",
 
 	// From the running jobs to the errors of each.
-	"CancelStuckJobs": "sqluice_jobs_running", "CountCrashes": "sqluice_jobs_running", "FailStuckJobs": "sqluice_jobs_running", "ResetStuckJobs": "sqluice_jobs_running",
+	"CountCrashes": "sqluice_jobs_running", "EndStuckJobs": "sqluice_jobs_running", "ResetStuckJobs": "sqluice_jobs_running",
 }
 
 // Whole plans differ between versions of PostgreSQL, and by what the tables hold; by which index jobs are found must not.

@@ -83,13 +83,13 @@ func TestServerAndSqlcAgreeOnTypesOfParameters(t *testing.T) {
 // hot are the queries that a worker or an enqueue makes again and again while the table grows. The value is the only
 // index that the query may read otherwise than by a key, for which there must be a reason.
 var hot = map[string]string{
-	"AddJobError": "", "CancelRequestedJob": "", "CancelRunningJob": "", "CancelWaitingJob": "", "CompleteJob": "",
+	"AddJobError": "", "CancelWaitingJob": "", "CompleteJob": "",
 	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteExpiredJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "", "ReleaseSuccessors": "", "ReplaceWaitingJob": "",
-	"EnqueueJobs": "", "EnqueueKeylessJob": "", "ExtendLeases": "", "FailJob": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
+	"EnqueueJobs": "", "EnqueueKeylessJob": "", "EndJob": "", "ExtendLeases": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
 	"ListLiveJobsByUniqueKey": "", "HasClaimableJobs": "", "ListClaimableQueues": "", "HeartbeatWorker": "", "ListClaimableJobs": "",
 	"ListEndedJobIDs": "", "ListJobIDsByName": "", "ListJobIDsOfUser": "",
-	"ListFailedJobs": "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobs": "", "StartJobRange": "", "CompleteJobRange": "",
-	"RequestJobCancel": "", "RequeueJob": "", "RetryJob": "", "SetJobProgress": "", "SnoozeJob": "",
+	"ListFailedJobs": "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReturnJob": "", "StartJobs": "", "StartJobRange": "", "CompleteJobRange": "",
+	"RequestJobCancel": "", "RequeueJob": "", "SetJobProgress": "",
 
 	// It reads a step of the table from an id on.
 	"GetPruneStep": "",
@@ -98,8 +98,8 @@ var hot = map[string]string{
 	"GetNextRunAfter": "sqluice_jobs_due", "ClaimJobs": "sqluice_jobs_due", "EnqueueClaimedJob": "sqluice_jobs_due", "ListPendingQueues": "sqluice_jobs_claim",
 
 	// They look at every running job: few, whatever else the table holds.
-	"CancelStuckJobs": "sqluice_jobs_running", "CountCrashes": "sqluice_jobs_running",
-	"HasUnfinishedJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running", "FailStuckJobs": "sqluice_jobs_running", "RecordStuckJobs": "sqluice_jobs_running",
+	"CountCrashes":      "sqluice_jobs_running",
+	"HasUnfinishedJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running", "EndStuckJobs": "sqluice_jobs_running", "RecordStuckJobs": "sqluice_jobs_running",
 	"ResetStuckJobs": "sqluice_jobs_running",
 }
 

@@ -188,12 +188,8 @@ func looks(now int64) []look {
 			_, err := q.CountCrashes(ctx)
 			return err
 		}},
-		{name: "CancelStuckJobs", everyRunning: true, run: func(ctx context.Context, q *dbpostgres.Queries) error {
-			_, err := q.CancelStuckJobs(ctx, now)
-			return err
-		}},
-		{name: "FailStuckJobs", everyRunning: true, run: func(ctx context.Context, q *dbpostgres.Queries) error {
-			_, err := q.FailStuckJobs(ctx, dbpostgres.FailStuckJobsParams{Now: now, MaxCrashes: 3})
+		{name: "EndStuckJobs", everyRunning: true, run: func(ctx context.Context, q *dbpostgres.Queries) error {
+			_, err := q.EndStuckJobs(ctx, dbpostgres.EndStuckJobsParams{Now: now, MaxCrashes: 3})
 			return err
 		}},
 		{name: "ResetStuckJobs", everyRunning: true, run: func(ctx context.Context, q *dbpostgres.Queries) error {

@@ -215,9 +215,7 @@ func (q *Queries) ListHistoryNames(ctx context.Context, arg ListHistoryNamesPara
 const listJobHistory = `-- name: ListJobHistory :many
 SELECT h.queue, h.start_at AS at, h.event, h.bucket, h.times, CAST(0 AS BIGINT) AS noted
 FROM sqluice_job_history AS h
-WHERE h.step = $1 AND h.start_at = ANY (CAST((
-    SELECT CAST(translate($2, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+WHERE h.step = $1 AND h.start_at = ANY (CAST((SELECT sqluice_ids($2)) AS BIGINT[]))
   AND h.queue = ANY (ARRAY(
     SELECT q.value FROM jsonb_array_elements_text(CAST(CAST($3 AS TEXT) AS jsonb)) AS q (value)))
   AND h.kind = $4

@@ -15,9 +15,7 @@ UPDATE sqluice_jobs SET updated_at = $1, status = 'cancelled', finished_at = $1,
                 last_error = 'not started by ' || to_char(to_timestamp(start_by / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.id = ANY (CAST((
-        SELECT CAST(translate($2, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[]))
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids($2)) AS BIGINT[]))
       AND j.start_by <= $1 AND COALESCE(j.status, '') IN ('scheduled', 'pending')
     FOR UPDATE OF j SKIP LOCKED
 ))
@@ -99,9 +97,7 @@ func (q *Queries) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsPa
 const recordExpiredJobs = `-- name: RecordExpiredJobs :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message)
 SELECT j.id, j.attempt, $1, 'expired', COALESCE(j.last_error, '') FROM sqluice_jobs AS j
-WHERE j.id = ANY (CAST((
-    SELECT CAST(translate($2, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[])) ORDER BY j.id
+WHERE j.id = ANY (CAST((SELECT sqluice_ids($2)) AS BIGINT[])) ORDER BY j.id
 `
 
 type RecordExpiredJobsParams struct {

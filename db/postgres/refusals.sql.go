@@ -307,7 +307,7 @@ SELECT $1, $2, 1, $3, $4, $4,
        $5
 WHERE true
 ON CONFLICT (job_id, action) DO UPDATE SET message = excluded.message, last_at = excluded.last_at,
-    times = CASE WHEN sqluice_refusals.times < 1000000000 THEN sqluice_refusals.times + 1 ELSE 1000000000 END,
+    times = sqluice_refusals.times + 1,
     again_at = CASE
         WHEN 2 * (sqluice_refusals.again_at - sqluice_refusals.last_at) < excluded.again_at - excluded.last_at THEN excluded.again_at
         WHEN 2 * (sqluice_refusals.again_at - sqluice_refusals.last_at) < CASE excluded.action WHEN 'prune' THEN 86400000000 WHEN 'conflict' THEN 60000000 ELSE 600000000 END
@@ -341,9 +341,7 @@ const promoteListedJobs = `-- name: PromoteListedJobs :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.id = ANY (CAST((
-        SELECT CAST(translate($2, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[]))
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids($2)) AS BIGINT[]))
       AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= $1
     FOR UPDATE OF j SKIP LOCKED
 ))

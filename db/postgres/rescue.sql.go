@@ -9,45 +9,8 @@ import (
 	"context"
 )
 
-const cancelStuckJobs = `-- name: CancelStuckJobs :many
-UPDATE sqluice_jobs SET updated_at = $1, status = 'cancelled', finished_at = $1,
-                lease_until = NULL
-WHERE status = 'running' AND finished_at IS NULL AND cancel_requested_at IS NOT NULL AND EXISTS (
-    SELECT 1 FROM sqluice_job_errors AS e
-    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
-    LIMIT 1 OFFSET 0)
-RETURNING queue, kind, unique_key
-`
-
-type CancelStuckJobsRow struct {
-	Queue     string  `json:"queue"`
-	Kind      string  `json:"kind"`
-	UniqueKey *string `json:"unique_key"`
-}
-
-// CancelStuckJobs ends the stuck jobs whose cancellation was requested.
-func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuckJobsRow, error) {
-	rows, err := q.db.Query(ctx, cancelStuckJobs, now)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CancelStuckJobsRow
-	for rows.Next() {
-		var i CancelStuckJobsRow
-		if err := rows.Scan(&i.Queue, &i.Kind, &i.UniqueKey); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const countCrashes = `-- name: CountCrashes :execrows
-UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
+UPDATE sqluice_jobs SET crashes = crashes + 1
 WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */)
@@ -96,44 +59,50 @@ func (q *Queries) CountHousework(ctx context.Context, arg CountHouseworkParams) 
 	return i, err
 }
 
-const failStuckJobs = `-- name: FailStuckJobs :many
-UPDATE sqluice_jobs SET updated_at = $1, status = 'failed', finished_at = $1,
-                lease_until = NULL, last_error = (
+const endStuckJobs = `-- name: EndStuckJobs :many
+UPDATE sqluice_jobs SET updated_at = $1, status = CASE WHEN cancel_requested_at IS NULL THEN 'failed' ELSE 'cancelled' END,
+                finished_at = $1, lease_until = NULL, last_error = CASE WHEN cancel_requested_at IS NULL THEN (
     SELECT e.message FROM sqluice_job_errors AS e
-    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1) ELSE last_error END
 WHERE status = 'running' AND finished_at IS NULL
-  AND (attempt - uncounted >= max_attempts OR crashes >= $2 OR CAST($3 AS BIGINT) = 1)
+  AND (cancel_requested_at IS NOT NULL OR attempt - uncounted >= max_attempts OR crashes >= $2 OR CAST($3 AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind, unique_key
+RETURNING queue, kind, unique_key, status
 `
 
-type FailStuckJobsParams struct {
+type EndStuckJobsParams struct {
 	Now        int64 `json:"now"`
 	MaxCrashes int64 `json:"max_crashes"`
 	FailAll    int64 `json:"fail_all"`
 }
 
-type FailStuckJobsRow struct {
+type EndStuckJobsRow struct {
 	Queue     string  `json:"queue"`
 	Kind      string  `json:"kind"`
 	UniqueKey *string `json:"unique_key"`
+	Status    string  `json:"status"`
 }
 
-// FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
-// are all to be looked at by a person (fail_all = 1).
-func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([]FailStuckJobsRow, error) {
-	rows, err := q.db.Query(ctx, failStuckJobs, arg.Now, arg.MaxCrashes, arg.FailAll)
+// EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails those that have no attempt left, killed their process
+// max_crashes times, or are all to be looked at by a person (fail_all = 1).
+func (q *Queries) EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error) {
+	rows, err := q.db.Query(ctx, endStuckJobs, arg.Now, arg.MaxCrashes, arg.FailAll)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []FailStuckJobsRow
+	var items []EndStuckJobsRow
 	for rows.Next() {
-		var i FailStuckJobsRow
-		if err := rows.Scan(&i.Queue, &i.Kind, &i.UniqueKey); err != nil {
+		var i EndStuckJobsRow
+		if err := rows.Scan(
+			&i.Queue,
+			&i.Kind,
+			&i.UniqueKey,
+			&i.Status,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -177,7 +146,7 @@ FROM (
     FROM sqluice_jobs AS r LEFT JOIN sqluice_workers AS w ON w.id = r.worker_id
     WHERE r.status = 'running' AND r.finished_at IS NULL
       AND (COALESCE(r.lease_until, 0) < CAST($2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
-      AND (CAST($3 AS TEXT) = '' OR r.id = ANY (CAST(translate(NULLIF($3, ''), '[]', '{}') AS BIGINT[])))
+      AND (CAST($3 AS TEXT) = '' OR r.id = ANY (sqluice_ids(NULLIF($3, ''))))
     OFFSET 0
 ) AS s
 JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND j.status = 'running'
@@ -205,7 +174,7 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 
 const releaseHeldJobs = `-- name: ReleaseHeldJobs :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'pending',
-                uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
+                uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST($2 AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'

@@ -13,9 +13,7 @@ const findJobs = `-- name: FindJobs :many
 SELECT j.id, CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
     + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
 FROM sqluice_jobs AS j
-WHERE j.id = ANY (CAST((
-    SELECT CAST(translate($1, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+WHERE j.id = ANY (CAST((SELECT sqluice_ids($1)) AS BIGINT[]))
   AND (j.status = CAST($2 AS TEXT) OR $2 IS NULL)
   AND (j.kind = $3 OR $3 IS NULL)
   AND (j.queue = $4 OR $4 IS NULL)
@@ -90,9 +88,7 @@ func (q *Queries) FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsR
 }
 
 const listEndedAmong = `-- name: ListEndedAmong :many
-SELECT CAST(e.id AS BIGINT) AS id FROM unnest(CAST((
-    SELECT CAST(translate($1, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[])) AS e (id)
+SELECT CAST(e.id AS BIGINT) AS id FROM unnest(sqluice_ids($1)) AS e (id)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.id = e.id AND j.status NOT IN ('done', 'failed', 'cancelled'))
 `
 
@@ -221,9 +217,7 @@ func (q *Queries) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatus
 
 const listJobs = `-- name: ListJobs :many
 SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j
-WHERE j.id = ANY (CAST((
-    SELECT CAST(translate($1, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+WHERE j.id = ANY (CAST((SELECT sqluice_ids($1)) AS BIGINT[]))
 ORDER BY j.id DESC
 `
 

@@ -10,7 +10,7 @@ import (
 )
 
 const claimJobs = `-- name: ClaimJobs :many
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
 WHERE id IN (
     SELECT c.id FROM json_each(CAST(?4 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
@@ -115,7 +115,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 }
 
 const claimListedJobs = `-- name: ClaimListedJobs :many
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
 WHERE id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
   AND COALESCE(status, '') = 'pending' AND queue = CAST(?5 AS TEXT) AND run_after <= ?1

@@ -41,65 +41,6 @@ func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error 
 	return err
 }
 
-const cancelRequestedJob = `-- name: CancelRequestedJob :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', last_error = ?2,
-                finished_at = ?1, lease_until = NULL
-WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
-  AND cancel_requested_at IS NOT NULL
-`
-
-type CancelRequestedJobParams struct {
-	Now       int64   `json:"now"`
-	LastError *string `json:"last_error"`
-	ID        int64   `json:"id"`
-	Attempt   int64   `json:"attempt"`
-	WorkerID  int64   `json:"worker_id"`
-}
-
-// CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
-func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, cancelRequestedJob,
-		arg.Now,
-		arg.LastError,
-		arg.ID,
-		arg.Attempt,
-		arg.WorkerID,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const cancelRunningJob = `-- name: CancelRunningJob :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', last_error = ?2,
-                finished_at = ?1, lease_until = NULL
-WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
-`
-
-type CancelRunningJobParams struct {
-	Now       int64   `json:"now"`
-	LastError *string `json:"last_error"`
-	ID        int64   `json:"id"`
-	Attempt   int64   `json:"attempt"`
-	WorkerID  int64   `json:"worker_id"`
-}
-
-// CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
-func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, cancelRunningJob,
-		arg.Now,
-		arg.LastError,
-		arg.ID,
-		arg.Attempt,
-		arg.WorkerID,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const completeJob = `-- name: CompleteJob :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'done', result = ?2, finished_at = ?1, lease_until = NULL
 WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
@@ -221,6 +162,40 @@ func (q *Queries) DropCompletedJobs(ctx context.Context, arg DropCompletedJobsPa
 	return items, nil
 }
 
+const endJob = `-- name: EndJob :execrows
+UPDATE sqluice_jobs SET updated_at = ?1, status = ?2, last_error = ?3, finished_at = ?1, lease_until = NULL
+WHERE id = ?4 AND status = 'running' AND attempt = ?5 AND worker_id = CAST(?6 AS BIGINT)
+  AND (CAST(?7 AS BIGINT) = 0 OR cancel_requested_at IS NOT NULL)
+`
+
+type EndJobParams struct {
+	Now           int64   `json:"now"`
+	Status        string  `json:"status"`
+	LastError     *string `json:"last_error"`
+	ID            int64   `json:"id"`
+	Attempt       int64   `json:"attempt"`
+	WorkerID      int64   `json:"worker_id"`
+	OnlyRequested int64   `json:"only_requested"`
+}
+
+// EndJob ends an attempt that did not end well, and the job with it: it has failed or is cancelled.
+// only_requested is 1 when it ends an attempt only if the job's cancellation was requested.
+func (q *Queries) EndJob(ctx context.Context, arg EndJobParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, endJob,
+		arg.Now,
+		arg.Status,
+		arg.LastError,
+		arg.ID,
+		arg.Attempt,
+		arg.WorkerID,
+		arg.OnlyRequested,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const extendLeases = `-- name: ExtendLeases :execrows
 UPDATE sqluice_jobs SET lease_until = CAST(?1 AS BIGINT)
 WHERE status = 'running' AND worker_id = CAST(?2 AS BIGINT)
@@ -237,34 +212,6 @@ type ExtendLeasesParams struct {
 // wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
 func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, extendLeases, arg.LeaseUntil, arg.WorkerID, arg.Items)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const failJob = `-- name: FailJob :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'failed', last_error = CAST(?2 AS TEXT), finished_at = ?1, lease_until = NULL
-WHERE id = ?3 AND status = 'running' AND attempt = ?4 AND worker_id = CAST(?5 AS BIGINT)
-`
-
-type FailJobParams struct {
-	Now       int64  `json:"now"`
-	LastError string `json:"last_error"`
-	ID        int64  `json:"id"`
-	Attempt   int64  `json:"attempt"`
-	WorkerID  int64  `json:"worker_id"`
-}
-
-// FailJob ends a job for good: its attempts are used up, or it was discarded.
-func (q *Queries) FailJob(ctx context.Context, arg FailJobParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, failJob,
-		arg.Now,
-		arg.LastError,
-		arg.ID,
-		arg.Attempt,
-		arg.WorkerID,
-	)
 	if err != nil {
 		return 0, err
 	}
@@ -357,35 +304,8 @@ func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobs
 	return err
 }
 
-const releaseJob = `-- name: ReleaseJob :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
-                worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = ?2 AND status = 'running' AND attempt = ?3 AND worker_id = CAST(?4 AS BIGINT)
-`
-
-type ReleaseJobParams struct {
-	Now      int64 `json:"now"`
-	ID       int64 `json:"id"`
-	Attempt  int64 `json:"attempt"`
-	WorkerID int64 `json:"worker_id"`
-}
-
-// ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
-func (q *Queries) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, releaseJob,
-		arg.Now,
-		arg.ID,
-		arg.Attempt,
-		arg.WorkerID,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const releaseJobs = `-- name: ReleaseJobs :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(?2 AS BIGINT) AND attempt = ?3
@@ -399,8 +319,8 @@ type ReleaseJobsParams struct {
 	Ids      string `json:"ids"`
 }
 
-// ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
-// all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
+// ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
+// number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
 func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, releaseJobs,
 		arg.Now,
@@ -414,30 +334,33 @@ func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64
 	return result.RowsAffected()
 }
 
-const retryJob = `-- name: RetryJob :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = ?2, run_after = ?3,
-                last_error = CAST(?4 AS TEXT),
+const returnJob = `-- name: ReturnJob :execrows
+UPDATE sqluice_jobs SET updated_at = ?1, status = ?2, run_after = COALESCE(CAST(?3 AS BIGINT), run_after),
+                last_error = COALESCE(CAST(?4 AS TEXT), last_error), uncounted = uncounted + CAST(?5 AS BIGINT),
                 worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = ?5 AND status = 'running' AND attempt = ?6 AND worker_id = CAST(?7 AS BIGINT)
+WHERE id = ?6 AND status = 'running' AND attempt = ?7 AND worker_id = CAST(?8 AS BIGINT)
 `
 
-type RetryJobParams struct {
-	Now       int64  `json:"now"`
-	Status    string `json:"status"`
-	RunAfter  int64  `json:"run_after"`
-	LastError string `json:"last_error"`
-	ID        int64  `json:"id"`
-	Attempt   int64  `json:"attempt"`
-	WorkerID  int64  `json:"worker_id"`
+type ReturnJobParams struct {
+	Now       int64   `json:"now"`
+	Status    string  `json:"status"`
+	RunAfter  *int64  `json:"run_after"`
+	LastError *string `json:"last_error"`
+	Uncounted int64   `json:"uncounted"`
+	ID        int64   `json:"id"`
+	Attempt   int64   `json:"attempt"`
+	WorkerID  int64   `json:"worker_id"`
 }
 
-// RetryJob ends an attempt that failed and gives the job another one at run_after.
-func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, retryJob,
+// ReturnJob ends an attempt and gives the job another one: after an error (retry), at a handler's wish (snooze), or when its worker
+// stops (release). uncounted is 1 when the attempt does not count. NULL keeps run_after and last_error as they are.
+func (q *Queries) ReturnJob(ctx context.Context, arg ReturnJobParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, returnJob,
 		arg.Now,
 		arg.Status,
 		arg.RunAfter,
 		arg.LastError,
+		arg.Uncounted,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,
@@ -466,36 +389,6 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 	result, err := q.db.ExecContext(ctx, setJobProgress,
 		arg.Now,
 		arg.ProgressJson,
-		arg.ID,
-		arg.Attempt,
-		arg.WorkerID,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const snoozeJob = `-- name: SnoozeJob :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = ?2, run_after = ?3, uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = ?4 AND status = 'running' AND attempt = ?5 AND worker_id = CAST(?6 AS BIGINT)
-`
-
-type SnoozeJobParams struct {
-	Now      int64  `json:"now"`
-	Status   string `json:"status"`
-	RunAfter int64  `json:"run_after"`
-	ID       int64  `json:"id"`
-	Attempt  int64  `json:"attempt"`
-	WorkerID int64  `json:"worker_id"`
-}
-
-// SnoozeJob puts a job off until run_after; the attempt does not count.
-func (q *Queries) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, snoozeJob,
-		arg.Now,
-		arg.Status,
-		arg.RunAfter,
 		arg.ID,
 		arg.Attempt,
 		arg.WorkerID,

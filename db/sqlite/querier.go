@@ -26,12 +26,6 @@ type Querier interface {
 	// AdvanceSchedule notes the next tick of a schedule, if it is as it was read. Of many workers one gets a row. (Plain SQL does not raise
 	// the version.)
 	AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error)
-	// CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
-	CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error)
-	// CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
-	CancelRunningJob(ctx context.Context, arg CancelRunningJobParams) (int64, error)
-	// CancelStuckJobs ends the stuck jobs whose cancellation was requested.
-	CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuckJobsRow, error)
 	// CancelWaitingJob ends a job that has not started.
 	CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error)
 	// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
@@ -112,11 +106,17 @@ type Querier interface {
 	// EmptyJob erases what a job carries that ended before a time, and frees its keys: the newest job, whose row keeps its id from being
 	// given again. Zero rows mean that it carries nothing, or is set aside.
 	EmptyJob(ctx context.Context, arg EmptyJobParams) (int64, error)
+	// EndJob ends an attempt that did not end well, and the job with it: it has failed or is cancelled.
+	// only_requested is 1 when it ends an attempt only if the job's cancellation was requested.
+	EndJob(ctx context.Context, arg EndJobParams) (int64, error)
 	// EndPauses ends the pauses that are over: all of them, or that of a queue or of a kind in it. It does not wait for rows that are locked
 	// (on SQLite none are).
 	EndPauses(ctx context.Context, arg EndPausesParams) (int64, error)
 	// EndScheduleTick notes what came of a tick.
 	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
+	// EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails those that have no attempt left, killed their process
+	// max_crashes times, or are all to be looked at by a person (fail_all = 1).
+	EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
@@ -140,11 +140,6 @@ type Querier interface {
 	// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
 	// wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
 	ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64, error)
-	// FailJob ends a job for good: its attempts are used up, or it was discarded.
-	FailJob(ctx context.Context, arg FailJobParams) (int64, error)
-	// FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
-	// are all to be looked at by a person (fail_all = 1).
-	FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([]FailStuckJobsRow, error)
 	// FindJobs finds those jobs of a JSON list of ids that all filters mean, the highest id first, and how many bytes their
 	// large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
 	// Tags that are no JSON list have no elements. The test for NULL comes first in each filter: SQLite reads the payload of a job before any
@@ -379,10 +374,8 @@ type Querier interface {
 	// ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
 	// transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
 	ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error)
-	// ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
-	ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error)
-	// ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
-	// all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
+	// ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
+	// number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
 	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error)
 	// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
 	// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
@@ -412,10 +405,11 @@ type Querier interface {
 	ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) (int64, error)
 	// RetryConflicts makes up to n jobs whose promotion or claim was prevented by another job's key be tried now, the longest not tried first.
 	RetryConflicts(ctx context.Context, arg RetryConflictsParams) (int64, error)
-	// RetryJob ends an attempt that failed and gives the job another one at run_after.
-	RetryJob(ctx context.Context, arg RetryJobParams) (int64, error)
 	// RetryRefusals makes the jobs that are set aside for an action be tried now.
 	RetryRefusals(ctx context.Context, arg RetryRefusalsParams) (int64, error)
+	// ReturnJob ends an attempt and gives the job another one: after an error (retry), at a handler's wish (snooze), or when its worker
+	// stops (release). uncounted is 1 when the attempt does not count. NULL keeps run_after and last_error as they are.
+	ReturnJob(ctx context.Context, arg ReturnJobParams) (int64, error)
 	// SetJobProgress notes how far a running attempt has come.
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
 	// SetScheduleFault notes why a worker could not enqueue a schedule's job.
@@ -426,8 +420,6 @@ type Querier interface {
 	SetWorkerQueues(ctx context.Context, arg SetWorkerQueuesParams) (int64, error)
 	// SkipOwedTicks notes that nothing comes of a tick that a schedule owed.
 	SkipOwedTicks(ctx context.Context, arg SkipOwedTicksParams) error
-	// SnoozeJob puts a job off until run_after; the attempt does not count.
-	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
 	// TakeJobChanges removes up to n notes after an id and returns them.
 	TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error)
 	// TakeSchedules reads schedules to fire them, by a JSON list of their names. On PostgreSQL it leaves out those that another transaction has

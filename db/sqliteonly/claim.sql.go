@@ -10,7 +10,7 @@ import (
 )
 
 const listClaimableJobs = `-- name: ListClaimableJobs :many
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, j.attempt + 1 AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j WHERE j.id IN (
     SELECT c.id FROM json_each(CAST(?1 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
@@ -103,7 +103,7 @@ func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsPa
 }
 
 const startJobRange = `-- name: StartJobRange :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
 WHERE id BETWEEN ?4 AND ?5 AND COALESCE(status, '') = 'pending'
 `
@@ -132,7 +132,7 @@ func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (i
 }
 
 const startJobs = `-- name: StartJobs :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
 WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
 `

@@ -116,7 +116,7 @@ func testHeldFenced(f *fixture) {
 	old, next := f.ghost("old", time.Hour), f.ghost("next", time.Hour)
 	first := old.claim(1, time.Minute)[0]
 	f.write(func(ctx context.Context, q db.Querier) error {
-		_, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: f.store.Now().UnixMicro(), ID: id, Attempt: first.Attempt, WorkerID: old.id})
+		_, err := q.ReturnJob(ctx, db.ReturnJobParams{Status: "pending", Uncounted: 1, Now: f.store.Now().UnixMicro(), ID: id, Attempt: first.Attempt, WorkerID: old.id})
 		return err
 	})
 	second := next.claim(1, time.Minute)[0]

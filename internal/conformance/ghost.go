@@ -122,8 +122,8 @@ func (f *fixture) takeOver(job jobs.Job) (attempt int64, holder *ghost) {
 
 // reset gives up the claim of a job that a handler runs, behind the handler's back.
 func (f *fixture) reset(ctx context.Context, q db.Querier, job jobs.Job) error {
-	n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{
-		Now: f.store.Now().UnixMicro(), ID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID,
+	n, err := q.ReturnJob(ctx, db.ReturnJobParams{
+		Status: "pending", Uncounted: 1, Now: f.store.Now().UnixMicro(), ID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID,
 	})
 	if err == nil && n != 1 {
 		f.Errorf("job %d is not held by its handler", job.ID)

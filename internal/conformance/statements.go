@@ -29,27 +29,14 @@ func holderStatements(worker, id, attempt, now int64) statements {
 				Now: now, WorkerID: worker, Items: fmt.Sprintf(`[[%d,%d,"2"]]`, id, attempt),
 			})
 		},
-		"RetryJob": func(ctx context.Context, q db.Querier) (int64, error) {
-			return q.RetryJob(ctx, db.RetryJobParams{
-				Status: "pending", RunAfter: now, LastError: "late", Now: now, ID: id, Attempt: attempt, WorkerID: worker,
-			})
+		"EndJob": func(ctx context.Context, q db.Querier) (int64, error) {
+			return q.EndJob(ctx, db.EndJobParams{Status: "failed", Now: now, ID: id, Attempt: attempt, WorkerID: worker})
 		},
-		"SnoozeJob": func(ctx context.Context, q db.Querier) (int64, error) {
-			return q.SnoozeJob(ctx, db.SnoozeJobParams{
-				Status: "pending", RunAfter: now, Now: now, ID: id, Attempt: attempt, WorkerID: worker,
-			})
+		"EndJob on request": func(ctx context.Context, q db.Querier) (int64, error) {
+			return q.EndJob(ctx, db.EndJobParams{Status: "cancelled", OnlyRequested: 1, Now: now, ID: id, Attempt: attempt, WorkerID: worker})
 		},
-		"FailJob": func(ctx context.Context, q db.Querier) (int64, error) {
-			return q.FailJob(ctx, db.FailJobParams{LastError: "late", Now: now, ID: id, Attempt: attempt, WorkerID: worker})
-		},
-		"CancelRunningJob": func(ctx context.Context, q db.Querier) (int64, error) {
-			return q.CancelRunningJob(ctx, db.CancelRunningJobParams{Now: now, ID: id, Attempt: attempt, WorkerID: worker})
-		},
-		"CancelRequestedJob": func(ctx context.Context, q db.Querier) (int64, error) {
-			return q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{Now: now, ID: id, Attempt: attempt, WorkerID: worker})
-		},
-		"ReleaseJob": func(ctx context.Context, q db.Querier) (int64, error) {
-			return q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now, ID: id, Attempt: attempt, WorkerID: worker})
+		"ReturnJob": func(ctx context.Context, q db.Querier) (int64, error) {
+			return q.ReturnJob(ctx, db.ReturnJobParams{Status: "pending", Now: now, ID: id, Attempt: attempt, WorkerID: worker})
 		},
 		"SetJobProgress": func(ctx context.Context, q db.Querier) (int64, error) {
 			return q.SetJobProgress(ctx, db.SetJobProgressParams{

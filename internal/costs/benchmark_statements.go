@@ -175,9 +175,9 @@ func (s *statementBench) retry() func(context.Context, db.Querier) error {
 		}
 		return s.measured(func() error {
 			for _, id := range ids {
-				n, err := q.RetryJob(ctx, db.RetryJobParams{
-					Now: s.now(), Status: string(jobs.StatusScheduled), RunAfter: s.now() + time.Hour.Microseconds(), LastError: "no luck",
-					ID: id, Attempt: 1, WorkerID: s.worker,
+				later, text := s.now()+time.Hour.Microseconds(), "no luck"
+				n, err := q.ReturnJob(ctx, db.ReturnJobParams{
+					Now: s.now(), Status: string(jobs.StatusScheduled), RunAfter: &later, LastError: &text, ID: id, Attempt: 1, WorkerID: s.worker,
 				})
 				if err := wantRows(n, 1, err); err != nil {
 					return err
@@ -221,10 +221,7 @@ func (s *statementBench) rescueStuck(ctx context.Context, q db.Querier) error {
 	if _, err := q.CountCrashes(ctx); err != nil {
 		return err
 	}
-	if _, err := q.CancelStuckJobs(ctx, s.now()); err != nil {
-		return err
-	}
-	if _, err := q.FailStuckJobs(ctx, db.FailStuckJobsParams{Now: s.now(), MaxCrashes: 3}); err != nil {
+	if _, err := q.EndStuckJobs(ctx, db.EndStuckJobsParams{Now: s.now(), MaxCrashes: 3}); err != nil {
 		return err
 	}
 	reset, err := q.ResetStuckJobs(ctx, s.now())
@@ -239,7 +236,8 @@ func (s *statementBench) report() func(context.Context, db.Querier) error {
 			return err
 		}
 		for i, id := range ids {
-			n, err := q.FailJob(ctx, db.FailJobParams{Now: s.now(), LastError: "error " + strconv.Itoa(i%10), ID: id, Attempt: 1, WorkerID: s.worker})
+			text := "error " + strconv.Itoa(i%10)
+			n, err := q.EndJob(ctx, db.EndJobParams{Now: s.now(), Status: string(jobs.StatusFailed), LastError: &text, ID: id, Attempt: 1, WorkerID: s.worker})
 			if err := wantRows(n, 1, err); err != nil {
 				return err
 			}

@@ -62,21 +62,6 @@ func (q counted) AdvanceSchedule(ctx context.Context, arg db.AdvanceSchedulePara
 	return q.own.AdvanceSchedule(ctx, arg)
 }
 
-func (q counted) CancelRequestedJob(ctx context.Context, arg db.CancelRequestedJobParams) (int64, error) {
-	q.note("CancelRequestedJob")
-	return q.own.CancelRequestedJob(ctx, arg)
-}
-
-func (q counted) CancelRunningJob(ctx context.Context, arg db.CancelRunningJobParams) (int64, error) {
-	q.note("CancelRunningJob")
-	return q.own.CancelRunningJob(ctx, arg)
-}
-
-func (q counted) CancelStuckJobs(ctx context.Context, arg int64) ([]db.CancelStuckJobsRow, error) {
-	q.note("CancelStuckJobs")
-	return q.own.CancelStuckJobs(ctx, arg)
-}
-
 func (q counted) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) ([]db.CancelWaitingJobRow, error) {
 	q.note("CancelWaitingJob")
 	return q.own.CancelWaitingJob(ctx, arg)
@@ -242,6 +227,11 @@ func (q counted) EmptyJob(ctx context.Context, arg db.EmptyJobParams) (int64, er
 	return q.own.EmptyJob(ctx, arg)
 }
 
+func (q counted) EndJob(ctx context.Context, arg db.EndJobParams) (int64, error) {
+	q.note("EndJob")
+	return q.own.EndJob(ctx, arg)
+}
+
 func (q counted) EndPauses(ctx context.Context, arg db.EndPausesParams) (int64, error) {
 	q.note("EndPauses")
 	return q.own.EndPauses(ctx, arg)
@@ -250,6 +240,11 @@ func (q counted) EndPauses(ctx context.Context, arg db.EndPausesParams) (int64, 
 func (q counted) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
 	q.note("EndScheduleTick")
 	return q.own.EndScheduleTick(ctx, arg)
+}
+
+func (q counted) EndStuckJobs(ctx context.Context, arg db.EndStuckJobsParams) ([]db.EndStuckJobsRow, error) {
+	q.note("EndStuckJobs")
+	return q.own.EndStuckJobs(ctx, arg)
 }
 
 func (q counted) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, error) {
@@ -285,16 +280,6 @@ func (q counted) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.
 func (q counted) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
 	q.note("ExtendLeases")
 	return q.own.ExtendLeases(ctx, arg)
-}
-
-func (q counted) FailJob(ctx context.Context, arg db.FailJobParams) (int64, error) {
-	q.note("FailJob")
-	return q.own.FailJob(ctx, arg)
-}
-
-func (q counted) FailStuckJobs(ctx context.Context, arg db.FailStuckJobsParams) ([]db.FailStuckJobsRow, error) {
-	q.note("FailStuckJobs")
-	return q.own.FailStuckJobs(ctx, arg)
 }
 
 func (q counted) FindJobs(ctx context.Context, arg db.FindJobsParams) ([]db.FindJobsRow, error) {
@@ -797,11 +782,6 @@ func (q counted) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsPara
 	return q.own.ReleaseHeldJobs(ctx, arg)
 }
 
-func (q counted) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64, error) {
-	q.note("ReleaseJob")
-	return q.own.ReleaseJob(ctx, arg)
-}
-
 func (q counted) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int64, error) {
 	q.note("ReleaseJobs")
 	return q.own.ReleaseJobs(ctx, arg)
@@ -852,14 +832,14 @@ func (q counted) RetryConflicts(ctx context.Context, arg db.RetryConflictsParams
 	return q.own.RetryConflicts(ctx, arg)
 }
 
-func (q counted) RetryJob(ctx context.Context, arg db.RetryJobParams) (int64, error) {
-	q.note("RetryJob")
-	return q.own.RetryJob(ctx, arg)
-}
-
 func (q counted) RetryRefusals(ctx context.Context, arg db.RetryRefusalsParams) (int64, error) {
 	q.note("RetryRefusals")
 	return q.own.RetryRefusals(ctx, arg)
+}
+
+func (q counted) ReturnJob(ctx context.Context, arg db.ReturnJobParams) (int64, error) {
+	q.note("ReturnJob")
+	return q.own.ReturnJob(ctx, arg)
 }
 
 func (q counted) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams) (int64, error) {
@@ -885,11 +865,6 @@ func (q counted) SetWorkerQueues(ctx context.Context, arg db.SetWorkerQueuesPara
 func (q counted) SkipOwedTicks(ctx context.Context, arg db.SkipOwedTicksParams) error {
 	q.note("SkipOwedTicks")
 	return q.own.SkipOwedTicks(ctx, arg)
-}
-
-func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
-	q.note("SnoozeJob")
-	return q.own.SnoozeJob(ctx, arg)
 }
 
 func (q counted) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams) ([]db.TakeJobChangesRow, error) {

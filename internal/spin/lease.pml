@@ -110,7 +110,7 @@ claim:
 		mine = 0;
 		goto claim
 	   }
-	:: atomic { up[me] -> /* RetryJob, FailJob */
+	:: atomic { up[me] -> /* ReturnJob after an error, EndJob */
 		if
 		:: HELD -> accepted(); again_or_failed()
 		:: else -> skip
@@ -118,7 +118,7 @@ claim:
 		mine = 0;
 		goto claim
 	   }
-	:: atomic { up[me] && releases < RELEASES -> /* ReleaseJob, SnoozeJob */
+	:: atomic { up[me] && releases < RELEASES -> /* ReturnJob of a release or a snooze */
 		releases++;
 		if
 		:: HELD ->

@@ -55,7 +55,7 @@ func TestCursorsOfAPausedKind(t *testing.T) {
 		t.Fatalf("the first claim begins with job %d", first)
 	}
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-		_, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now, ID: ids[3], Attempt: 1, WorkerID: worker})
+		_, err := q.ReturnJob(ctx, db.ReturnJobParams{Status: "pending", Uncounted: 1, Now: now, ID: ids[3], Attempt: 1, WorkerID: worker})
 		return err
 	}))
 	finds(1, 1)

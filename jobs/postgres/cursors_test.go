@@ -293,7 +293,7 @@ func TestCursorsOfWhatIsNotClaimed(t *testing.T) {
 			}
 			first = slices.MinFunc(rows, func(a, b db.ClaimJobsRow) int { return cmp.Compare(a.ID, b.ID) }).ID
 			if giveBack {
-				_, err = q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now.UnixMicro(), ID: first, Attempt: 1, WorkerID: worker})
+				_, err = q.ReturnJob(ctx, db.ReturnJobParams{Status: "pending", Uncounted: 1, Now: now.UnixMicro(), ID: first, Attempt: 1, WorkerID: worker})
 			}
 			return cmp.Or(err, fail)
 		})
@@ -434,7 +434,7 @@ func TestLooksAtManyQueuesBeginAtTheCursors(t *testing.T) {
 	wantFound("with a job above the cursor", jobs.DefaultQueue, "other")
 	claim(2)
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-		_, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now, ID: first, Attempt: 1, WorkerID: worker})
+		_, err := q.ReturnJob(ctx, db.ReturnJobParams{Status: "pending", Uncounted: 1, Now: now, ID: first, Attempt: 1, WorkerID: worker})
 		return err
 	}))
 	wantFound("with a job below the cursor", "other")

@@ -73,9 +73,36 @@ func translate(err error) error {
 
 var errEnded = errors.New("the server ended a statement, as the statement_timeout or the transaction_timeout of the role, the database or the URL does: set a longer one for this role")
 
-// errNoID says that the sequence of ids is at its end: it was moved past a row that was added by hand with the largest id.
-var errNoID = errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
-	"set the sequence back, and give it and others near it smaller ids: " + strings.TrimSpace(control("free_largest_id")) + "; " + strings.TrimSpace(control("move_largest_ids")))
+// errsLargest are, by the sequence or the constraint that refuses, the errors of a row that was given the largest value by hand: the
+// sequence of ids was moved past it and is at its end, or the queue cannot count on. The error of a domain does not name the column.
+var errsLargest = map[string]error{
+	"sqluice_jobs_id_seq": errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
+		"set the sequence back, and give it and others near it smaller ids: " + oneLine("free_largest_id", "move_largest_ids")),
+	"sqluice_count_check": errors.New("attempt, uncounted and crashes of sqluice_jobs, and times of sqluice_refusals, cannot exceed 1000000000, which a row has: " +
+		"give it a smaller value: " + oneLine("lower_largest_attempt", "lower_largest_uncounted", "lower_largest_crashes", "lower_largest_times")),
+}
+
+// largest returns the error of errsLargest that e is, or nil.
+func largest(e *pgconn.PgError) error {
+	if e.Code != codeSequenceLimit {
+		return errsLargest[e.ConstraintName]
+	}
+	for sequence, err := range errsLargest {
+		if strings.Contains(e.Message, sequence) {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneLine returns statements of sql/control on one line.
+func oneLine(statements ...string) string {
+	var texts []string
+	for _, name := range statements {
+		texts = append(texts, control(name))
+	}
+	return strings.Join(texts, "; ")
+}
 
 var errStatementPooling = errors.New("the queue needs transactions: set PgBouncer's pool_mode to transaction or session, or connect to the server itself")
 
@@ -95,9 +122,10 @@ func meaning(err error) error {
 	if table := sequenceOf(e); table != "" {
 		return sequenceError{table}
 	}
+	if err := largest(e); err != nil {
+		return err
+	}
 	switch {
-	case e.Code == codeSequenceLimit && strings.Contains(e.Message, "sqluice_jobs_id_seq"):
-		return errNoID
 	case e.Code == codeProtocol && strings.Contains(e.Message, statementPooling):
 		return errStatementPooling
 	case e.Code == codeUnique && e.ConstraintName == "sqluice_jobs_unique":

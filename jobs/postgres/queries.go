@@ -46,26 +46,6 @@ func (q queries) AdvanceSchedule(ctx context.Context, arg db.AdvanceSchedulePara
 	return q.own.AdvanceSchedule(ctx, dbpostgres.AdvanceScheduleParams(arg))
 }
 
-func (q queries) CancelRequestedJob(ctx context.Context, arg db.CancelRequestedJobParams) (int64, error) {
-	return q.own.CancelRequestedJob(ctx, dbpostgres.CancelRequestedJobParams(arg))
-}
-
-func (q queries) CancelRunningJob(ctx context.Context, arg db.CancelRunningJobParams) (int64, error) {
-	return q.own.CancelRunningJob(ctx, dbpostgres.CancelRunningJobParams(arg))
-}
-
-func (q queries) CancelStuckJobs(ctx context.Context, arg int64) ([]db.CancelStuckJobsRow, error) {
-	rows, err := q.own.CancelStuckJobs(ctx, arg)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.CancelStuckJobsRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.CancelStuckJobsRow(row)
-	}
-	return list, nil
-}
-
 func (q queries) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) ([]db.CancelWaitingJobRow, error) {
 	rows, err := q.own.CancelWaitingJob(ctx, dbpostgres.CancelWaitingJobParams(arg))
 	if err != nil {
@@ -255,12 +235,28 @@ func (q queries) EmptyJob(ctx context.Context, arg db.EmptyJobParams) (int64, er
 	return q.own.EmptyJob(ctx, dbpostgres.EmptyJobParams(arg))
 }
 
+func (q queries) EndJob(ctx context.Context, arg db.EndJobParams) (int64, error) {
+	return q.own.EndJob(ctx, dbpostgres.EndJobParams(arg))
+}
+
 func (q queries) EndPauses(ctx context.Context, arg db.EndPausesParams) (int64, error) {
 	return q.own.EndPauses(ctx, dbpostgres.EndPausesParams(arg))
 }
 
 func (q queries) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
 	return q.own.EndScheduleTick(ctx, dbpostgres.EndScheduleTickParams(arg))
+}
+
+func (q queries) EndStuckJobs(ctx context.Context, arg db.EndStuckJobsParams) ([]db.EndStuckJobsRow, error) {
+	rows, err := q.own.EndStuckJobs(ctx, dbpostgres.EndStuckJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.EndStuckJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.EndStuckJobsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, error) {
@@ -298,22 +294,6 @@ func (q queries) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.
 
 func (q queries) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
 	return q.own.ExtendLeases(ctx, dbpostgres.ExtendLeasesParams(arg))
-}
-
-func (q queries) FailJob(ctx context.Context, arg db.FailJobParams) (int64, error) {
-	return q.own.FailJob(ctx, dbpostgres.FailJobParams(arg))
-}
-
-func (q queries) FailStuckJobs(ctx context.Context, arg db.FailStuckJobsParams) ([]db.FailStuckJobsRow, error) {
-	rows, err := q.own.FailStuckJobs(ctx, dbpostgres.FailStuckJobsParams(arg))
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.FailStuckJobsRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.FailStuckJobsRow(row)
-	}
-	return list, nil
 }
 
 func (q queries) FindJobs(ctx context.Context, arg db.FindJobsParams) ([]db.FindJobsRow, error) {
@@ -991,10 +971,6 @@ func (q queries) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsPara
 	return q.own.ReleaseHeldJobs(ctx, dbpostgres.ReleaseHeldJobsParams(arg))
 }
 
-func (q queries) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64, error) {
-	return q.own.ReleaseJob(ctx, dbpostgres.ReleaseJobParams(arg))
-}
-
 func (q queries) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int64, error) {
 	return q.own.ReleaseJobs(ctx, dbpostgres.ReleaseJobsParams(arg))
 }
@@ -1051,12 +1027,12 @@ func (q queries) RetryConflicts(ctx context.Context, arg db.RetryConflictsParams
 	return q.own.RetryConflicts(ctx, dbpostgres.RetryConflictsParams(arg))
 }
 
-func (q queries) RetryJob(ctx context.Context, arg db.RetryJobParams) (int64, error) {
-	return q.own.RetryJob(ctx, dbpostgres.RetryJobParams(arg))
-}
-
 func (q queries) RetryRefusals(ctx context.Context, arg db.RetryRefusalsParams) (int64, error) {
 	return q.own.RetryRefusals(ctx, dbpostgres.RetryRefusalsParams(arg))
+}
+
+func (q queries) ReturnJob(ctx context.Context, arg db.ReturnJobParams) (int64, error) {
+	return q.own.ReturnJob(ctx, dbpostgres.ReturnJobParams(arg))
 }
 
 func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams) (int64, error) {
@@ -1077,10 +1053,6 @@ func (q queries) SetWorkerQueues(ctx context.Context, arg db.SetWorkerQueuesPara
 
 func (q queries) SkipOwedTicks(ctx context.Context, arg db.SkipOwedTicksParams) error {
 	return q.own.SkipOwedTicks(ctx, dbpostgres.SkipOwedTicksParams(arg))
-}
-
-func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
-	return q.own.SnoozeJob(ctx, dbpostgres.SnoozeJobParams(arg))
 }
 
 func (q queries) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams) ([]db.TakeJobChangesRow, error) {

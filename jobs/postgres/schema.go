@@ -73,7 +73,7 @@ func (n *namespace) qualify(statement string) string {
 		return known.(string)
 	}
 	prefix := strings.ReplaceAll(pgx.Identifier{p.schema}.Sanitize(), "$", "$$")
-	text := tableReference.ReplaceAllString(statement, "$1 "+prefix+".$2")
+	text := tableReference.ReplaceAllString(statement, "$1$3"+prefix+".$2$4")
 	p.qualified.Store(statement, text)
 	return text
 }
@@ -192,5 +192,5 @@ func tables() []string {
 }
 
 // tableReference finds the queue's tables where a statement reads or writes them: nowhere else does one of their names
-// stand after one of these words. A test prepares every statement with no schema to fall back on.
-var tableReference = regexp.MustCompile(`\b(FROM|JOIN|INTO|UPDATE|TABLE) (` + strings.Join(tables(), "|") + `)\b`)
+// stand after one of these words. It finds calls of the queue's function too. A test prepares every statement with no schema to fall back on.
+var tableReference = regexp.MustCompile(`\b(FROM |JOIN |INTO |UPDATE |TABLE )(` + strings.Join(tables(), "|") + `)\b|([ (])(sqluice_ids\()`)

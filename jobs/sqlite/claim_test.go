@@ -123,7 +123,7 @@ func TestClaimInStepsGivesEveryColumn(t *testing.T) {
 	release := func(c *claimer) {
 		for _, row := range c.claim(t, 3, false) {
 			c.write(t, func(ctx context.Context, q db.Querier) error {
-				_, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: 0, ID: row.ID, Attempt: 1, WorkerID: c.id})
+				_, err := q.ReturnJob(ctx, db.ReturnJobParams{Status: "pending", Uncounted: 1, Now: 0, ID: row.ID, Attempt: 1, WorkerID: c.id})
 				return err
 			})
 		}
@@ -221,14 +221,14 @@ func TestCompletionOfManyIsFenced(t *testing.T) {
 	c.write(t, func(ctx context.Context, q db.Querier) error {
 		// One is given back, one is claimed once more, by the same worker, and one has ended.
 		for _, id := range []int64{lost, again} {
-			if _, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: 0, ID: id, Attempt: 1, WorkerID: c.id}); err != nil {
+			if _, err := q.ReturnJob(ctx, db.ReturnJobParams{Status: "pending", Uncounted: 1, Now: 0, ID: id, Attempt: 1, WorkerID: c.id}); err != nil {
 				return err
 			}
 		}
 		if n, err := c.store.writer.writes.only.StartJobs(ctx, sqliteonly.StartJobsParams{WorkerID: c.id, LeaseUntil: 0, Now: 0, Ids: core.JSONIDs([]int64{again})}); err != nil || n != 1 {
 			return fmt.Errorf("claimed %d jobs again: %w", n, err)
 		}
-		_, err := q.FailJob(ctx, db.FailJobParams{Now: 0, ID: gone, Attempt: 1, WorkerID: c.id})
+		_, err := q.EndJob(ctx, db.EndJobParams{Status: "failed", Now: 0, ID: gone, Attempt: 1, WorkerID: c.id})
 		return err
 	})
 	left := ids[20]

@@ -44,11 +44,11 @@ func translate(err error) error {
 	case lib.SQLITE_CANTOPEN:
 		meaning = errCannotOpen
 	case lib.SQLITE_CONSTRAINT:
-		bound := boundOfIDs.FindStringSubmatch(e.Error())
-		if bound == nil {
+		failed := failedCheck.FindStringSubmatch(e.Error())
+		if failed == nil {
 			return err
 		}
-		if meaning = errsNoID[bound[1]]; meaning == nil {
+		if meaning = errsLargest[failed[1]]; meaning == nil {
 			return err
 		}
 	default:
@@ -60,17 +60,26 @@ func translate(err error) error {
 	return fmt.Errorf("%w (%w)", meaning, err)
 }
 
-// boundOfIDs finds the CHECK of a table's ids in the text of SQLite's error.
-var boundOfIDs = regexp.MustCompile(`(\w*)id_is_from_1_to_9007199254740991`)
+// failedCheck finds the name of a CHECK, or its text when it has no name, in the text of SQLite's error.
+var failedCheck = regexp.MustCompile(`CHECK constraint failed: (.+) \(\d+\)$`)
 
-// errsNoID say, by what the name of that CHECK begins with, that SQLite, which gives a new row the largest id and one, has none left: a row
-// was added by hand with the largest id.
-var errsNoID = map[string]error{
-	"": errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
+// errsLargest are, by the CHECK that fails, the errors of a row that was given the largest value by hand: SQLite has no id after it for a
+// new row, and the queue cannot count on.
+var errsLargest = map[string]error{
+	"id_is_from_1_to_9007199254740991": errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
 		"give it and others near it smaller ids: " + oneLine("free_largest_id")),
-	"sqluice_job_audit_":  noID("sqluice_job_audit", "free_largest_audit_id"),
-	"sqluice_job_errors_": noID("sqluice_job_errors", "free_largest_error_id"),
-	"sqluice_workers_":    noID("sqluice_workers", "free_largest_worker_id", "free_worker_ids"),
+	"sqluice_job_audit_id_is_from_1_to_9007199254740991":  noID("sqluice_job_audit", "free_largest_audit_id"),
+	"sqluice_job_errors_id_is_from_1_to_9007199254740991": noID("sqluice_job_errors", "free_largest_error_id"),
+	"sqluice_workers_id_is_from_1_to_9007199254740991":    noID("sqluice_workers", "free_largest_worker_id", "free_worker_ids"),
+	"attempt BETWEEN 0 AND 1000000000":                    noCount("attempt of sqluice_jobs", "lower_largest_attempt"),
+	"uncounted BETWEEN 0 AND 1000000000":                  noCount("uncounted of sqluice_jobs", "lower_largest_uncounted"),
+	"crashes BETWEEN 0 AND 1000000000":                    noCount("crashes of sqluice_jobs", "lower_largest_crashes"),
+	"times BETWEEN 1 AND 1000000000":                      noCount("times of sqluice_refusals", "lower_largest_times"),
+}
+
+// noCount returns the error of a column whose count cannot be raised.
+func noCount(column, statement string) error {
+	return errors.New(column + " cannot exceed 1000000000, which a row has: give it a smaller value: " + oneLine(statement))
 }
 
 // noID returns the error of a table whose rows nothing needs when they were added by hand.
@@ -83,7 +92,7 @@ func noID(table string, statements ...string) error {
 func oneLine(statements ...string) string {
 	var texts []string
 	for _, name := range statements {
-		texts = append(texts, strings.TrimSpace(control(name)))
+		texts = append(texts, control(name))
 	}
 	return strings.Join(texts, "; ")
 }

@@ -4,39 +4,18 @@
 UPDATE sqluice_jobs SET updated_at = @now, status = 'done', result = sqlc.narg('result_json'), finished_at = @now, lease_until = NULL
 WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAST(@worker_id AS BIGINT);
 
--- name: RetryJob :execrows
--- RetryJob ends an attempt that failed and gives the job another one at run_after.
-UPDATE sqluice_jobs SET updated_at = @now, status = @status, run_after = @run_after,
-                last_error = CAST(@last_error AS TEXT),
-                worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAST(@worker_id AS BIGINT);
-
--- name: SnoozeJob :execrows
--- SnoozeJob puts a job off until run_after; the attempt does not count.
-UPDATE sqluice_jobs SET updated_at = @now, status = @status, run_after = @run_after, uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAST(@worker_id AS BIGINT);
-
--- name: FailJob :execrows
--- FailJob ends a job for good: its attempts are used up, or it was discarded.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'failed', last_error = CAST(@last_error AS TEXT), finished_at = @now, lease_until = NULL
-WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAST(@worker_id AS BIGINT);
-
--- name: CancelRunningJob :execrows
--- CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', last_error = sqlc.narg('last_error'),
-                finished_at = @now, lease_until = NULL
-WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAST(@worker_id AS BIGINT);
-
--- name: CancelRequestedJob :execrows
--- CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', last_error = sqlc.narg('last_error'),
-                finished_at = @now, lease_until = NULL
+-- name: EndJob :execrows
+-- EndJob ends an attempt that did not end well, and the job with it: it has failed or is cancelled.
+-- only_requested is 1 when it ends an attempt only if the job's cancellation was requested.
+UPDATE sqluice_jobs SET updated_at = @now, status = @status, last_error = sqlc.narg('last_error'), finished_at = @now, lease_until = NULL
 WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAST(@worker_id AS BIGINT)
-  AND cancel_requested_at IS NOT NULL;
+  AND (CAST(@only_requested AS BIGINT) = 0 OR cancel_requested_at IS NOT NULL);
 
--- name: ReleaseJob :execrows
--- ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+-- name: ReturnJob :execrows
+-- ReturnJob ends an attempt and gives the job another one: after an error (retry), at a handler's wish (snooze), or when its worker
+-- stops (release). uncounted is 1 when the attempt does not count. NULL keeps run_after and last_error as they are.
+UPDATE sqluice_jobs SET updated_at = @now, status = @status, run_after = COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), run_after),
+                last_error = COALESCE(CAST(sqlc.narg('last_error') AS TEXT), last_error), uncounted = uncounted + CAST(@uncounted AS BIGINT),
                 worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = @id AND status = 'running' AND attempt = @attempt AND worker_id = CAST(@worker_id AS BIGINT);
 

@@ -9,35 +9,25 @@ FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND 
 
 -- name: CountCrashes :execrows
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
-UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
+UPDATE sqluice_jobs SET crashes = crashes + 1
 WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);
 
--- name: CancelStuckJobs :many
--- CancelStuckJobs ends the stuck jobs whose cancellation was requested.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @now,
-                lease_until = NULL
-WHERE status = 'running' AND finished_at IS NULL AND cancel_requested_at IS NOT NULL AND EXISTS (
-    SELECT 1 FROM sqluice_job_errors AS e
-    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
-    LIMIT 1 OFFSET 0)
-RETURNING queue, kind, unique_key;
-
--- name: FailStuckJobs :many
--- FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
--- are all to be looked at by a person (fail_all = 1).
-UPDATE sqluice_jobs SET updated_at = @now, status = 'failed', finished_at = @now,
-                lease_until = NULL, last_error = (
+-- name: EndStuckJobs :many
+-- EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails those that have no attempt left, killed their process
+-- max_crashes times, or are all to be looked at by a person (fail_all = 1).
+UPDATE sqluice_jobs SET updated_at = @now, status = CASE WHEN cancel_requested_at IS NULL THEN 'failed' ELSE 'cancelled' END,
+                finished_at = @now, lease_until = NULL, last_error = CASE WHEN cancel_requested_at IS NULL THEN (
     SELECT e.message FROM sqluice_job_errors AS e
-    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1) ELSE last_error END
 WHERE status = 'running' AND finished_at IS NULL
-  AND (attempt - uncounted >= max_attempts OR crashes >= @max_crashes OR CAST(@fail_all AS BIGINT) = 1)
+  AND (cancel_requested_at IS NOT NULL OR attempt - uncounted >= max_attempts OR crashes >= @max_crashes OR CAST(@fail_all AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind, unique_key;
+RETURNING queue, kind, unique_key, status;
 
 -- name: ResetStuckJobs :many
 -- ResetStuckJobs gives every other stuck job back to be claimed anew.
@@ -55,7 +45,7 @@ RETURNING queue, kind;
 -- ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
 -- transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending',
-                uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
+                uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'

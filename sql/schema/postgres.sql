@@ -260,6 +260,12 @@ CREATE TRIGGER sqluice_jobs_truncate_counts AFTER TRUNCATE ON sqluice_jobs FOR E
 CREATE TRIGGER sqluice_jobs_truncate_errors AFTER TRUNCATE ON sqluice_jobs FOR EACH STATEMENT EXECUTE FUNCTION sqluice_jobs_delete_errors()
 
 FUNCTIONS
+CREATE OR REPLACE FUNCTION sqluice_ids(ids text)
+ RETURNS bigint[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE STRICT
+AS $function$ SELECT CAST(translate(ids, '[]', '{}') AS BIGINT[]) $function$
+
 CREATE OR REPLACE FUNCTION sqluice_jobs_delete_counts()
  RETURNS trigger
  LANGUAGE plpgsql

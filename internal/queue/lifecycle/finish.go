@@ -86,7 +86,9 @@ func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, e
 
 // ReleaseUnstarted releases one job whose handler was not called. It reports whether the worker still held the job.
 func ReleaseUnstarted(ctx context.Context, q db.Querier, now, job, attempt, worker int64) (bool, error) {
-	n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now, ID: job, Attempt: attempt, WorkerID: worker})
+	n, err := q.ReturnJob(ctx, db.ReturnJobParams{
+		Status: string(jobtype.StatusPending), Uncounted: 1, Now: now, ID: job, Attempt: attempt, WorkerID: worker,
+	})
 	if err != nil || n == 0 {
 		return false, err
 	}

@@ -33,8 +33,9 @@ func (f *finisher) other(ctx context.Context, e *End) (bool, error) {
 
 // cancelRequested ends the job as cancelled when a caller has requested that meanwhile.
 func (f *finisher) cancelRequested(ctx context.Context, e *End) (bool, error) {
-	n, err := f.q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{
-		LastError: core.Optional(e.Message), Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID,
+	n, err := f.q.EndJob(ctx, db.EndJobParams{
+		Status: string(jobtype.StatusCancelled), LastError: core.Optional(e.Message), OnlyRequested: 1,
+		Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID,
 	})
 	if err != nil || n == 0 {
 		return false, err
@@ -46,27 +47,34 @@ func (f *finisher) cancelRequested(ctx context.Context, e *End) (bool, error) {
 
 // write runs the statement of the fate and returns how many rows it changed.
 func (f *finisher) write(ctx context.Context, e *End) (int64, error) {
-	id, attempt, worker := e.Job.ID, int64(e.Job.Attempt), e.Job.WorkerID
-	now, status, at := core.Micros(f.now), string(jobtype.StatusPending), f.dueAfter(e.Delay)
-	if e.Delay > 0 {
-		status = string(jobtype.StatusScheduled)
-	}
 	switch e.Fate {
-	case FateRetry:
-		return f.q.RetryJob(ctx, db.RetryJobParams{
-			Status: status, RunAfter: at, LastError: e.Message, Now: now, ID: id, Attempt: attempt, WorkerID: worker,
-		})
-	case FateSnooze:
-		return f.q.SnoozeJob(ctx, db.SnoozeJobParams{Status: status, RunAfter: at, Now: now, ID: id, Attempt: attempt, WorkerID: worker})
 	case FateFail:
-		return f.q.FailJob(ctx, db.FailJobParams{LastError: e.Message, Now: now, ID: id, Attempt: attempt, WorkerID: worker})
+		return f.end(ctx, e, jobtype.StatusFailed, &e.Message)
 	case FateCancel:
-		return f.q.CancelRunningJob(ctx, db.CancelRunningJobParams{
-			LastError: core.Optional(e.Message), Now: now, ID: id, Attempt: attempt, WorkerID: worker,
-		})
-	default:
-		return f.q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now, ID: id, Attempt: attempt, WorkerID: worker})
+		return f.end(ctx, e, jobtype.StatusCancelled, core.Optional(e.Message))
 	}
+	back := db.ReturnJobParams{
+		Status: string(jobtype.StatusPending), Uncounted: 1,
+		Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID,
+	}
+	if e.Fate == FateRetry || e.Fate == FateSnooze {
+		at := f.dueAfter(e.Delay)
+		if back.RunAfter = &at; e.Delay > 0 {
+			back.Status = string(jobtype.StatusScheduled)
+		}
+	}
+	if e.Fate == FateRetry {
+		back.Uncounted, back.LastError = 0, &e.Message
+	}
+	return f.q.ReturnJob(ctx, back)
+}
+
+// end ends the job for good.
+func (f *finisher) end(ctx context.Context, e *End, status jobtype.Status, message *string) (int64, error) {
+	return f.q.EndJob(ctx, db.EndJobParams{
+		Status: string(status), LastError: message,
+		Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID,
+	})
 }
 
 // dueAfter returns the time after a delay. One in the far future is cut to the last one that the schema takes.

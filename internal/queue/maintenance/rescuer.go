@@ -152,12 +152,11 @@ func (r *Rescuer) Housework(ctx context.Context, before int64) (work db.CountHou
 
 // rescued is what one rescue did.
 type rescued struct {
-	ended     bool // the worker
-	released  int64
-	attempts  int64
-	cancelled []db.CancelStuckJobsRow
-	failed    []db.FailStuckJobsRow
-	reset     []db.ResetStuckJobsRow
+	ended    bool // the worker
+	released int64
+	attempts int64
+	final    []db.EndStuckJobsRow
+	reset    []db.ResetStuckJobsRow
 }
 
 // Reset ends a worker, when one is given, and resets all stuck jobs: to be cancelled if that was asked, failed if no attempt
@@ -234,14 +233,11 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 	if _, err = q.CountCrashes(ctx); err != nil {
 		return done, err
 	}
-	if done.cancelled, err = q.CancelStuckJobs(ctx, now); err != nil {
-		return done, err
-	}
 	all := int64(0)
 	if failAll {
 		all = 1
 	}
-	done.failed, err = q.FailStuckJobs(ctx, db.FailStuckJobsParams{Now: now, MaxCrashes: int64(r.MaxCrashes), FailAll: all})
+	done.final, err = q.EndStuckJobs(ctx, db.EndStuckJobsParams{Now: now, MaxCrashes: int64(r.MaxCrashes), FailAll: all})
 	if err != nil {
 		return done, err
 	}
@@ -254,13 +250,9 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 // left is what a rescue did to jobs.
 func (done rescued) left() lifecycle.Left {
 	left := lifecycle.NewLeft()
-	for _, job := range done.cancelled {
+	for _, job := range done.final {
 		left.Crashed(job.Queue, job.Kind)
-		left.Ended(job.Queue, job.Kind, core.Deref(job.UniqueKey), jobtype.StatusCancelled)
-	}
-	for _, job := range done.failed {
-		left.Crashed(job.Queue, job.Kind)
-		left.Ended(job.Queue, job.Kind, core.Deref(job.UniqueKey), jobtype.StatusFailed)
+		left.Ended(job.Queue, job.Kind, core.Deref(job.UniqueKey), jobtype.Status(job.Status))
 	}
 	for _, job := range done.reset {
 		left.Crashed(job.Queue, job.Kind)
@@ -268,15 +260,26 @@ func (done rescued) left() lifecycle.Left {
 	return left
 }
 
+// count returns how many jobs a rescue ended with a status.
+func (done rescued) count(status jobtype.Status) (n int) {
+	for _, job := range done.final {
+		if job.Status == string(status) {
+			n++
+		}
+	}
+	return n
+}
+
 // tell logs and announces what was committed.
 func (r *Rescuer) tell(done rescued, end *db.EndWorkerParams, name string) {
+	failed, cancelled := done.count(jobtype.StatusFailed), done.count(jobtype.StatusCancelled)
 	if done.ended {
 		r.Log.Warn("a worker is gone", "worker", name, "reason", end.EndReason, "jobs", done.attempts+done.released)
 	}
 	if o := r.Store.Observer(); (done.ended || done.attempts > 0) && o != nil && o.Rescued != nil {
 		event := jobtype.Rescued{
 			Reason: jobtype.CauseLost, Attempts: int(done.attempts + done.released),
-			Pending: len(done.reset) + int(done.released), Failed: len(done.failed), Cancelled: len(done.cancelled),
+			Pending: len(done.reset) + int(done.released), Failed: failed, Cancelled: cancelled,
 		}
 		if done.ended {
 			event.Worker = name
@@ -289,7 +292,7 @@ func (r *Rescuer) tell(done rescued, end *db.EndWorkerParams, name string) {
 	if done.attempts == 0 && done.released == 0 {
 		return
 	}
-	r.Log.Warn("rescued jobs of gone workers", "released", done.released, "pending", len(done.reset), "failed", len(done.failed), "cancelled", len(done.cancelled))
+	r.Log.Warn("rescued jobs of gone workers", "released", done.released, "pending", len(done.reset), "failed", failed, "cancelled", cancelled)
 	if r.Rescued != nil {
 		r.Rescued()
 	}

@@ -127,11 +127,11 @@ type snoozing struct {
 	jobs int
 }
 
-func (*snoozing) CancelRequestedJob(context.Context, db.CancelRequestedJobParams) (int64, error) {
+func (*snoozing) EndJob(context.Context, db.EndJobParams) (int64, error) {
 	return 0, nil
 }
 
-func (q *snoozing) SnoozeJob(context.Context, db.SnoozeJobParams) (int64, error) {
+func (q *snoozing) ReturnJob(context.Context, db.ReturnJobParams) (int64, error) {
 	q.jobs++
 	return 1, nil
 }

@@ -24,7 +24,7 @@ func (*cancelling) ClaimJobs(context.Context, db.ClaimJobsParams) ([]db.ClaimJob
 
 func (*cancelling) AddJobError(context.Context, db.AddJobErrorParams) error { return nil }
 
-func (*cancelling) CancelRequestedJob(context.Context, db.CancelRequestedJobParams) (int64, error) {
+func (*cancelling) EndJob(context.Context, db.EndJobParams) (int64, error) {
 	return 1, nil
 }
 

@@ -56,6 +56,11 @@ CREATE DOMAIN sqluice_time AS BIGINT
 CREATE DOMAIN sqluice_run_after AS BIGINT
     CONSTRAINT run_after_is_in_unix_microseconds CHECK (VALUE BETWEEN 100000000000000 AND 253402300799999999 OR VALUE = 0);
 
+-- sqluice_ids returns a list of ids as statements take it, '[1,2,3]', as an array. STABLE, as the conversion of an array is: so the server
+-- puts the expression in place of the call. A statement writes (SELECT sqluice_ids(@ids)), which is evaluated once and not for each row.
+CREATE FUNCTION sqluice_ids(ids TEXT) RETURNS BIGINT[] LANGUAGE sql STABLE STRICT PARALLEL SAFE AS
+$$ SELECT CAST(translate(ids, '[]', '{}') AS BIGINT[]) $$;
+
 -- The complete table of a job, made anew, here and nowhere else: later migrations add to it.
 -- A plain INSERT of any language adds a good job.
 DROP INDEX sqluice_jobs_due;
@@ -186,6 +191,7 @@ SELECT setval('sqluice_jobs_id_seq', s.last_value, s.is_called) FROM sqluice_job
 DROP TABLE sqluice_jobs_new;
 CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (priority DESC, run_after, id) WHERE status = 'pending';
 CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after, id) WHERE status = 'scheduled';
+DROP FUNCTION sqluice_ids(TEXT);
 DROP DOMAIN sqluice_run_after;
 DROP DOMAIN sqluice_time;
 DROP DOMAIN sqluice_timeout;

@@ -32,9 +32,7 @@ ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = L
 -- another.
 SELECT h.queue, h.start_at AS at, h.event, h.bucket, h.times, CAST(0 AS BIGINT) AS noted
 FROM sqluice_job_history AS h
-WHERE h.step = @step AND h.start_at = ANY (CAST((
-    SELECT CAST(translate(@starts, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+WHERE h.step = @step AND h.start_at = ANY (CAST((SELECT sqluice_ids(@starts)) AS BIGINT[]))
   AND h.queue = ANY (ARRAY(
     SELECT q.value FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)))
   AND h.kind = @kind

@@ -6,9 +6,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @
                 last_error = 'not started by ' || to_char(to_timestamp(start_by / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.id = ANY (CAST((
-        SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[]))
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
       AND j.start_by <= @now AND COALESCE(j.status, '') IN ('scheduled', 'pending')
     FOR UPDATE OF j SKIP LOCKED
 ))
@@ -18,6 +16,4 @@ RETURNING id, queue, kind, unique_key;
 -- RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.
 INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message)
 SELECT j.id, j.attempt, @now, 'expired', COALESCE(j.last_error, '') FROM sqluice_jobs AS j
-WHERE j.id = ANY (CAST((
-    SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[])) ORDER BY j.id;
+WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[])) ORDER BY j.id;

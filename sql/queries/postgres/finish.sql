@@ -4,18 +4,14 @@
 UPDATE sqluice_jobs SET updated_at = @now, status = 'done', finished_at = @now,
                 lease_until = NULL
 WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
-  AND attempt = @attempt AND id = ANY (CAST((
-    SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]));
+  AND attempt = @attempt AND id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]));
 
 -- name: DropCompletedJobs :many
 -- DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows. It returns
 -- the ids of the jobs that the worker still held.
 DELETE FROM sqluice_jobs
 WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
-  AND attempt = @attempt AND id = ANY (CAST((
-    SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+  AND attempt = @attempt AND id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
 RETURNING id;
 
 -- name: CompleteJobsWithResults :execrows
@@ -32,20 +28,16 @@ SELECT l.id, l.attempt, l.worker_id, @now, 'released', '' FROM (
     SELECT j.id, j.attempt, j.worker_id FROM sqluice_jobs AS j
     WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
       AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = @attempt
-      AND j.id = ANY (CAST((
-        SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l;
+      AND j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l;
 
 -- name: ReleaseJobs :execrows
--- ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
--- all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+-- ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
+-- number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = @attempt
-  AND id = ANY (CAST((
-    SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]));
+  AND id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]));
 
 -- name: ExtendLeases :execrows
 -- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
@@ -62,12 +54,10 @@ WHERE id IN (
 -- name: ListLockedJobs :many
 -- ListLockedJobs lists those of a JSON list of ids of jobs whose rows other transactions have locked (on SQLite none are).
 SELECT j.id FROM sqluice_jobs AS j
-WHERE j.id = ANY (CAST((
-    SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
   AND NOT j.id = ANY (ARRAY(
     SELECT f.id FROM sqluice_jobs AS f
-    WHERE f.id = ANY (CAST((SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[])) AS BIGINT[]))
+    WHERE f.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
     FOR NO KEY UPDATE SKIP LOCKED
   ))
 ORDER BY j.id;

@@ -17,9 +17,7 @@ ORDER BY c.priority DESC, c.run_after, c.id LIMIT @n;
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.id = ANY (CAST((
-        SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[]))
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
       AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= @now
     FOR UPDATE OF j SKIP LOCKED
 ));

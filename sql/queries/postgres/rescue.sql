@@ -24,7 +24,7 @@ FROM (
     FROM sqluice_jobs AS r LEFT JOIN sqluice_workers AS w ON w.id = r.worker_id
     WHERE r.status = 'running' AND r.finished_at IS NULL
       AND (COALESCE(r.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
-      AND (CAST(@ids AS TEXT) = '' OR r.id = ANY (CAST(translate(NULLIF(@ids, ''), '[]', '{}') AS BIGINT[])))
+      AND (CAST(@ids AS TEXT) = '' OR r.id = ANY (sqluice_ids(NULLIF(@ids, ''))))
     OFFSET 0
 ) AS s
 JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND j.status = 'running'

@@ -5,9 +5,7 @@
 SELECT j.id, CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
     + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
 FROM sqluice_jobs AS j
-WHERE j.id = ANY (CAST((
-    SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
   AND (j.status = CAST(sqlc.narg('status') AS TEXT) OR sqlc.narg('status') IS NULL)
   AND (j.kind = sqlc.narg('kind') OR sqlc.narg('kind') IS NULL)
   AND (j.queue = sqlc.narg('queue') OR sqlc.narg('queue') IS NULL)
@@ -35,9 +33,7 @@ ORDER BY j.id DESC LIMIT @n;
 -- name: ListJobs :many
 -- ListJobs lists the jobs of a JSON list of ids, the highest id first.
 SELECT j.* FROM sqluice_jobs AS j
-WHERE j.id = ANY (CAST((
-    SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
+WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
 ORDER BY j.id DESC;
 
 -- name: ListEndedJobIDs :many
@@ -50,7 +46,5 @@ ORDER BY j.status DESC, /* as sqluice_jobs_ended is ordered: for the order of id
 
 -- name: ListEndedAmong :many
 -- ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
-SELECT CAST(e.id AS BIGINT) AS id FROM unnest(CAST((
-    SELECT CAST(translate(@ids, '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[])) AS e (id)
+SELECT CAST(e.id AS BIGINT) AS id FROM unnest(sqluice_ids(@ids)) AS e (id)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.id = e.id AND j.status NOT IN ('done', 'failed', 'cancelled'));

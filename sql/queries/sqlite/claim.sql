@@ -3,7 +3,7 @@
 -- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 -- It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
 -- cursors, when not empty, say where to begin, on PostgreSQL.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL
 WHERE id IN (
     SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
@@ -24,7 +24,7 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 -- name: ClaimListedJobs :many
 -- ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
 -- them. It does not wait for rows that are locked (on SQLite none are).
-UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL
 WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
   AND COALESCE(status, '') = 'pending' AND queue = CAST(@queue AS TEXT) AND run_after <= @now

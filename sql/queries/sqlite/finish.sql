@@ -33,9 +33,9 @@ WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
   AND j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: ReleaseJobs :execrows
--- ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
--- all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+-- ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
+-- number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = @attempt

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -71,22 +72,13 @@ func TestTheLargestIDIsNamed(t *testing.T) {
 
 // The same of the tables that the queue itself writes, where SQLite gives a new row the largest id and one.
 func TestTheLargestIDsOfOtherTablesAreNamed(t *testing.T) {
-	heal := func(w *world, text string) {
-		remedy := regexp.MustCompile(`near it: (.*) \((?:[a-z ]+: )?constraint failed`).FindStringSubmatch(text)
-		if remedy == nil {
-			w.Fatalf("%q has no remedy", text)
-		}
-		for statement := range strings.SplitSeq(remedy[1], "; ") {
-			w.must(statement, w.exec(statement))
-		}
-	}
 	make := worlds(t, sqliteEngine())
 	t.Run("audit", func(t *testing.T) {
 		w := make(t)
 		w.must("plant", w.exec(`INSERT INTO sqluice_job_audit (id, at, actor, action, jobs) VALUES (9007199254740991, 0, 'a', 'pause', 0)`))
 		acting := jobs.WithActor(w.ctx, "ann")
 		_, err := w.client.PauseQueue(acting, "q")
-		heal(w, fmt.Sprint(err))
+		w.heal(fmt.Sprint(err))
 		_, err = w.client.PauseQueue(acting, "q")
 		w.must("pause", err)
 	})
@@ -99,48 +91,129 @@ func TestTheLargestIDsOfOtherTablesAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		jobs.Kind[json.RawMessage]{Name: "k"}.Handle(runner, func(context.Context, jobs.Job, json.RawMessage) error { return nil })
-		heal(w, fmt.Sprint(runner.Run(w.ctx)))
+		w.heal(fmt.Sprint(runner.Run(w.ctx)))
 		w.goesOn()
 	})
 	t.Run("errors", func(t *testing.T) {
 		w := make(t)
 		w.must("plant", w.exec(`INSERT INTO sqluice_job_errors (id, job_id, attempt, ended_at, cause, message) VALUES (9007199254740991, 1000, 1, 0, 'error', '')`))
-		w.fails(func(text string) { heal(w, text) })
+		receipt, err := w.client.Enqueue(w.ctx, "k", json.RawMessage(`{}`), jobs.MaxAttempts(1))
+		w.must("enqueue", err)
+		w.healsOnTheWay(receipt.ID, jobs.StatusFailed, "no id is left", func(context.Context, jobs.Job, json.RawMessage) error { return errors.New("no") })
 	})
 }
 
-// fails runs a job that fails, and has heal help when the log says that no id is left.
-func (w *world) fails(heal func(text string)) {
+// A row that plain SQL gives the largest count is refused when the queue counts on. The error names the column and says what to do, other
+// jobs go on, and the remedy helps.
+func TestTheLargestCountsAreNamed(t *testing.T) {
+	const claimed = `INSERT INTO sqluice_jobs (kind, status, attempt) VALUES ('k', 'pending', 1000000000)`
+	tests := []struct {
+		column  string
+		plant   []string
+		handler func(context.Context, jobs.Job, json.RawMessage) error
+		attempt int // in which the job is done
+	}{
+		{"attempt", []string{claimed}, nil, 1},
+		{"attempt", []string{claimed,
+			`INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message) VALUES (1, 7, 0, 'crash', '')`,
+			`INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message) VALUES (1, 1000000000, 0, 'error', '')`}, nil, 8},
+		{"uncounted", []string{`INSERT INTO sqluice_jobs (kind, uncounted) VALUES ('k', 1000000000)`},
+			func(_ context.Context, job jobs.Job, _ json.RawMessage) error {
+				if job.Attempt == 1 {
+					return jobs.Snooze(time.Millisecond)
+				}
+				return nil
+			}, 2},
+		{"crashes", []string{`INSERT INTO sqluice_jobs (kind, status, attempt, crashes) VALUES ('k', 'running', 1, 1000000000)`}, nil, 2},
+		{"times", []string{claimed, `INSERT INTO sqluice_refusals (job_id, action, times, message, first_at, last_at, again_at) VALUES (1, 'claim', 1000000000, '', 0, 0, 0)`}, nil, 1},
+	}
+	onEachEngine(t, func(t *testing.T, e engine) {
+		make := worlds(t, e)
+		for _, test := range tests {
+			t.Run(fmt.Sprint(test.column, " then attempt ", test.attempt), func(t *testing.T) {
+				w := make(t)
+				for _, statement := range test.plant {
+					w.must(statement, w.exec(statement))
+				}
+				handler := test.handler
+				if handler == nil {
+					handler = func(context.Context, jobs.Job, json.RawMessage) error { return nil }
+				}
+				named := test.column + " of sqluice_"
+				if e.name == "postgres" { // which names the domain alone
+					named = "attempt, uncounted and crashes of sqluice_jobs, and times of sqluice_refusals,"
+				}
+				job := w.healsOnTheWay(1, jobs.StatusDone, named+".* cannot exceed 1000000000", handler)
+				if job.Attempt != test.attempt {
+					t.Errorf("the job is done in attempt %d, not %d", job.Attempt, test.attempt)
+				}
+				w.goesOn()
+			})
+		}
+	})
+}
+
+var remedy = regexp.MustCompile(`(?:near it|a smaller value): (.*?) \((?:[a-z ]+: )?(?:constraint failed|ERROR: )`)
+
+// heal runs the statements that an error of the largest value ends with.
+func (w *world) heal(text string) {
 	w.Helper()
-	receipt, err := w.client.Enqueue(w.ctx, "fails", json.RawMessage(`{}`), jobs.MaxAttempts(1))
-	w.must("enqueue", err)
+	found := remedy.FindStringSubmatch(text)
+	if found == nil {
+		w.Fatalf("%q has no remedy", text)
+	}
+	for statement := range strings.SplitSeq(found[1], "; ") {
+		w.must(statement, w.exec(statement))
+	}
+}
+
+// healsOnTheWay runs a job of the kind k, and heals each error that the log names on the way, at least one.
+func (w *world) healsOnTheWay(id int64, want jobs.Status, named string, handler func(context.Context, jobs.Job, json.RawMessage) error) jobs.Job {
+	w.Helper()
+	names := regexp.MustCompile(named)
 	said := make(chan string, 1000)
 	runner, err := jobs.NewRunner(w.client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}, Logger: slog.New(slog.NewTextHandler(channel(said), nil))})
 	if err != nil {
 		w.Fatal(err)
 	}
-	jobs.Kind[json.RawMessage]{Name: "fails"}.Handle(runner, func(context.Context, jobs.Job, json.RawMessage) error { return errors.New("no") })
+	jobs.Kind[json.RawMessage]{Name: "k"}.Handle(runner, handler)
 	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- runner.Run(ctx) }()
-	for healed := false; !healed; {
+	waited := make(chan error, 1)
+	var job jobs.Job
+	go func() {
+		var err error
+		job, err = w.client.Wait(w.ctx, id)
+		waited <- err
+	}()
+	var others []string // what is said before the error that is looked for
+	for healed, done := false, false; !healed || !done; {
 		select {
 		case text := <-said:
-			if healed = strings.Contains(text, "no id is left"); healed {
-				heal(text)
+			if !remedy.MatchString(text) {
+				continue
+			}
+			if others = append(others, text); healed || names.MatchString(text) {
+				for _, text := range others {
+					w.heal(text)
+				}
+				healed, others = true, nil
+			}
+		case err := <-waited:
+			if done = true; err != nil || job.Status != want {
+				w.Errorf("the job is %s after %v", job.Status, err)
 			}
 		case err := <-ended:
 			w.Fatalf("the runner ended: %v", err)
 		case <-w.ctx.Done():
-			w.Fatal("nothing said that no id is left")
+			w.Fatalf("no error says %q", named)
 		}
-	}
-	job, err := w.client.Wait(w.ctx, receipt.ID)
-	if err != nil || job.Status != jobs.StatusFailed {
-		w.Errorf("the job is %s after %v", job.Status, err)
 	}
 	cancel()
 	w.must("run", <-ended)
+	return job
 }
 
 // channel is a writer that sends what is written while there is room.

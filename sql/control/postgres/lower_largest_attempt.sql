@@ -1,0 +1,1 @@
+UPDATE sqluice_jobs SET attempt = (SELECT COALESCE(MAX(e.attempt), 0) FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt < 1000000000) WHERE attempt >= 1000000000 AND status <> 'running'
