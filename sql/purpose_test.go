@@ -71,7 +71,8 @@ var (
 	claimableMark = regexp.MustCompile(`/\* claimable \*/ (?:NOT )?EXISTS `)
 	pausedCheck   = regexp.MustCompile(`EXISTS \(SELECT 1 FROM sqluice_pauses AS`)
 	outerQueue    = regexp.MustCompile(`(\w+\.queue) = [^ )]+`)
-	outerKind     = regexp.MustCompile(`(\w+\.kind) IN \('', (?:COALESCE\([^()]*\)|[^ )]+)\)`)
+	outerKind     = regexp.MustCompile(`(\w+\.kind) = (?:COALESCE\([^()]*\)|[^ ')]+)`)
+	eitherKind    = regexp.MustCompile(`(\w+\.kind) IN \('', (?:COALESCE\([^()]*\)|[^ )]+)\)`)
 	innerAlias    = regexp.MustCompile(`FROM (\w+) AS (\w+)`)
 )
 
@@ -95,11 +96,12 @@ func claimable(text string) []string {
 		condition := strings.Join(strings.Fields(rest), " ")
 		if from := innerAlias.FindStringSubmatch(condition); from != nil {
 			condition = outerQueue.ReplaceAllString(condition, "$1 = ?")
-			condition = outerKind.ReplaceAllString(condition, "$1 IN ('', ?)")
+			condition = eitherKind.ReplaceAllString(outerKind.ReplaceAllString(condition, "$1 = ?"), "$1 IN ('', ?)")
 			condition = strings.ReplaceAll(condition, " AS "+from[2]+" ", " ")
 			condition = strings.ReplaceAll(condition, from[2]+".", "")
 		}
-		list = append(list, condition)
+		// PostgreSQL asks for the queue and for the kind apart: with statistics of few pauses it would read all kinds of a queue for IN.
+		list = append(list, strings.Replace(condition, "IN ('', ?)", "= ''", 1), strings.Replace(condition, "IN ('', ?)", "= ?", 1))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
