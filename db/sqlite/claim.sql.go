@@ -17,13 +17,13 @@ WHERE id IN (
         SELECT j.id FROM sqluice_jobs AS j
         WHERE CAST(?5 AS TEXT) = '' AND j.status = 'pending' AND j.queue = ?6 AND j.kind = k.value
           AND j.run_after <= ?1
-        ORDER BY j.priority DESC, j.run_after, j.id LIMIT ?7
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?7 AS BIGINT)
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?6 AND h.kind IN ('', k.value))
       AND (CAST(?8 AS BIGINT) = 0 OR ?8
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT ?7
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?7 AS BIGINT)
 )
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
@@ -305,7 +305,7 @@ WITH RECURSIVE w (queue) AS (
     UNION ALL
     SELECT (SELECT MIN(n.queue) FROM sqluice_jobs AS n WHERE n.status = 'pending' AND n.queue > w.queue)
     FROM w WHERE w.queue IS NOT NULL
-    LIMIT ?2
+    LIMIT CAST(?2 AS BIGINT)
 )
 SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
     SELECT 1 FROM json_each(CAST(?1 AS TEXT)) AS k WHERE EXISTS (
@@ -356,7 +356,7 @@ UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending'
 WHERE id IN (
     SELECT d.id FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= ?1
-    ORDER BY d.run_after, d.id LIMIT ?2
+    ORDER BY d.run_after, d.id LIMIT CAST(?2 AS BIGINT)
 )
 `
 

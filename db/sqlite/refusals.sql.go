@@ -100,10 +100,10 @@ SELECT c.id FROM json_each(CAST(?1 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id
     WHERE j.status = 'pending' AND j.queue = ?2 AND j.kind = k.value
       AND j.run_after <= ?3
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > ?3 LIMIT 1 OFFSET 0)
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT ?4
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?4 AS BIGINT)
 )
 WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?2 AND h.kind IN ('', k.value))
-ORDER BY c.priority DESC, c.run_after, c.id LIMIT ?4
+ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
 `
 
 type ListClaimableJobIDsParams struct {
@@ -146,7 +146,7 @@ const listDueJobIDs = `-- name: ListDueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
 WHERE d.status = 'scheduled' AND d.run_after <= ?1
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > ?1 LIMIT 1 OFFSET 0)
-ORDER BY d.run_after, d.id LIMIT ?2
+ORDER BY d.run_after, d.id LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListDueJobIDsParams struct {
@@ -211,7 +211,7 @@ SELECT f.id FROM sqluice_jobs AS f
 WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(?1 AS TEXT)
   AND f.finished_at < CAST(?2 AS BIGINT)
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = f.id AND r.action = 'prune' AND r.again_at > ?3 LIMIT 1 OFFSET 0)
-ORDER BY f.finished_at LIMIT ?4
+ORDER BY f.finished_at LIMIT CAST(?4 AS BIGINT)
 `
 
 type ListExpiredJobIDsParams struct {
@@ -382,7 +382,7 @@ const retryConflicts = `-- name: RetryConflicts :execrows
 UPDATE sqluice_refusals SET again_at = ?1
 WHERE action = 'conflict' AND job_id IN (
     SELECT c.job_id FROM sqluice_refusals AS c
-    WHERE c.action = 'conflict' AND c.again_at > ?1 ORDER BY c.last_at, c.job_id LIMIT ?2)
+    WHERE c.action = 'conflict' AND c.again_at > ?1 ORDER BY c.last_at, c.job_id LIMIT CAST(?2 AS BIGINT))
 `
 
 type RetryConflictsParams struct {

@@ -17,11 +17,11 @@ FROM sqluice_jobs AS j WHERE j.id IN (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = ?2 AND i.kind = k.value
           AND i.run_after <= ?3
-        ORDER BY i.priority DESC, i.run_after, i.id LIMIT ?4
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(?4 AS BIGINT)
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?5 AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?2 AND h.kind IN ('', k.value))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT ?4
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
 )
 `
 

@@ -33,7 +33,7 @@ WHERE action = @action AND again_at > @now;
 UPDATE sqluice_refusals SET again_at = @now
 WHERE action = 'conflict' AND job_id IN (
     SELECT c.job_id FROM sqluice_refusals AS c
-    WHERE c.action = 'conflict' AND c.again_at > @now ORDER BY c.last_at, c.job_id LIMIT @n);
+    WHERE c.action = 'conflict' AND c.again_at > @now ORDER BY c.last_at, c.job_id LIMIT CAST(@n AS BIGINT));
 
 -- name: DeleteOldRefusals :execrows
 -- DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.
@@ -48,7 +48,7 @@ DELETE FROM sqluice_refusals WHERE NOT EXISTS (
 SELECT d.id FROM sqluice_jobs AS d
 WHERE d.status = 'scheduled' AND d.run_after <= @now
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > @now LIMIT 1 OFFSET 0)
-ORDER BY d.run_after, d.id LIMIT @n;
+ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ListStuckJobIDs :many
 -- ListStuckJobIDs lists the running jobs that a rescue would act on and that are not set aside.
@@ -62,7 +62,7 @@ SELECT f.id FROM sqluice_jobs AS f
 WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(@status AS TEXT)
   AND f.finished_at < CAST(@before AS BIGINT)
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = f.id AND r.action = 'prune' AND r.again_at > @now LIMIT 1 OFFSET 0)
-ORDER BY f.finished_at LIMIT @n;
+ORDER BY f.finished_at LIMIT CAST(@n AS BIGINT);
 
 -- name: DeleteExpiredJob :execrows
 -- DeleteExpiredJob removes a job that failed or was cancelled before a time.

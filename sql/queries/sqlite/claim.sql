@@ -10,13 +10,13 @@ WHERE id IN (
         SELECT j.id FROM sqluice_jobs AS j
         WHERE CAST(@cursors AS TEXT) = '' AND j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
           AND j.run_after <= @now
-        ORDER BY j.priority DESC, j.run_after, j.id LIMIT @n
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
       AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT @n
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 )
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
@@ -39,7 +39,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id IN (
     SELECT d.id FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= @now
-    ORDER BY d.run_after, d.id LIMIT @n
+    ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
 );
 
 -- name: HasClaimableJobs :one
@@ -60,7 +60,7 @@ WITH RECURSIVE w (queue) AS (
     UNION ALL
     SELECT (SELECT MIN(n.queue) FROM sqluice_jobs AS n WHERE n.status = 'pending' AND n.queue > w.queue)
     FROM w WHERE w.queue IS NOT NULL
-    LIMIT @n
+    LIMIT CAST(@n AS BIGINT)
 )
 SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (

@@ -5,10 +5,10 @@ SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON 
     WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
       AND j.run_after <= @now
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > @now LIMIT 1 OFFSET 0)
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT @n
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
 )
 WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
-ORDER BY c.priority DESC, c.run_after, c.id LIMIT @n;
+ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT);
 
 -- name: PromoteListedJobs :execrows
 -- PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.

@@ -8,11 +8,11 @@ FROM sqluice_jobs AS j WHERE j.id IN (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = k.value
           AND i.run_after <= @now
-        ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT @n
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 );
 
 -- name: StartJobs :execrows
