@@ -195,7 +195,7 @@ func (p pause) validate() error {
 	return nil
 }
 
-// maxReason is how many characters the reason of a pause may have.
+// maxReason bounds the reason of a pause, in characters.
 const maxReason = 1000
 
 // pauseEnd returns when a pause ends, in microseconds; nil when the queue or the kind is resumed.
@@ -291,7 +291,7 @@ func (c *Client) pause(ctx context.Context, change queueChange, opts []PauseOpti
 	})
 }
 
-// pauseDetail is what the audit has of a pause: until when and why, where that was said, and the same of the one that it replaces.
+// pauseDetail returns the detail of a pause's audit entry: its end and reason where it has them, and those of the pause that it replaces.
 func pauseDetail(end *int64, reason string, before []db.Pause) (json.RawMessage, error) {
 	type entry struct {
 		Until    time.Time `json:"until,omitzero"`
@@ -310,13 +310,16 @@ func pauseDetail(end *int64, reason string, before []db.Pause) (json.RawMessage,
 }
 
 func (c *Client) resume(ctx context.Context, change queueChange) (bool, error) {
+	if err := change.validate(); err != nil {
+		return false, fmt.Errorf("%s: %w", change, err)
+	}
 	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, _ int64, _ *string) (int64, json.RawMessage, error) {
 		n, err := q.Resume(ctx, db.ResumeParams{Queue: change.queue, Kind: core.Deref(change.kind)})
 		return n, nil, err
 	})
 }
 
-// changeQueue makes a change and records it with its detail. It reports whether there was something to change.
+// changeQueue makes a change of valid names and records it with its detail. It reports whether there was something to change.
 func (c *Client) changeQueue(
 	ctx context.Context, change queueChange,
 	set func(_ context.Context, _ db.Querier, now int64, by *string) (changed int64, detail json.RawMessage, err error),
@@ -328,9 +331,6 @@ func (c *Client) changeQueue(
 	}()
 	author, err := audit.Of(ctx)
 	if err != nil {
-		return false, err
-	}
-	if err := change.validate(); err != nil {
 		return false, err
 	}
 	err = lifecycle.ChangeQueue(ctx, c.scope(), core.WorkReady, change.queue, func(ctx context.Context, q db.Querier) error {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -119,12 +118,11 @@ func benchTurn(b *testing.B, client *jobs.Client) int {
 		if len(rows) != benchSlots {
 			return fmt.Errorf("%d jobs claimed, not %d", len(rows), benchSlots)
 		}
-		ids := make([]byte, 0, 8*len(rows))
-		for _, row := range rows {
-			ids = strconv.AppendInt(append(ids, ','), row.ID, 10)
+		ids := make([]int64, len(rows))
+		for i, row := range rows {
+			ids[i] = row.ID
 		}
-		ids[0] = '['
-		claimed = string(append(ids, ']'))
+		claimed = listOfIDs(ids)
 		return nil
 	}
 	err := port.StoreOf(store).Write(b.Context(), func(ctx context.Context, q db.Querier) error {

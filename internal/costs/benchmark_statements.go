@@ -31,7 +31,7 @@ func BenchmarkStatements(b *testing.B, open func(b *testing.B) jobs.Store) {
 	} {
 		b.Run(one.name, func(b *testing.B) {
 			s := &statementBench{B: b, store: port.StoreOf(open(b))}
-			s.register()
+			s.write(s.register)
 			run := one.run(s)
 			b.ResetTimer()
 			for range b.N {
@@ -68,14 +68,12 @@ func (s *statementBench) measured(statement func() error) error {
 	return err
 }
 
-func (s *statementBench) register() {
-	s.Helper()
-	s.write(func(ctx context.Context, q db.Querier) (err error) {
-		s.worker, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
-			Name: "benchmark", Queues: "{}", Kinds: "[]", Host: "here", Now: s.now(), LeaseUntil: s.now() + time.Hour.Microseconds(),
-		})
-		return err
+// register makes a worker, which the next claims are for.
+func (s *statementBench) register(ctx context.Context, q db.Querier) (err error) {
+	s.worker, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
+		Name: "benchmark", Queues: "{}", Kinds: "[]", Host: "here", Now: s.now(), LeaseUntil: s.now() + time.Hour.Microseconds(),
 	})
+	return err
 }
 
 // add enqueues jobs that are due.
@@ -206,10 +204,7 @@ func (s *statementBench) rescue() func(context.Context, db.Querier) error {
 				return err
 			}
 		}
-		s.worker, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
-			Name: "benchmark", Queues: "{}", Kinds: "[]", Host: "here", Now: s.now(), LeaseUntil: s.now() + time.Hour.Microseconds(),
-		})
-		return err
+		return s.register(ctx, q)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// endPauses ends the pauses of queues and kinds that are over. If the database refuses to end one, the others end all the same; the
-// error is that of the last refused one.
+// endPauses ends the pauses of queues and kinds that are over. If the database refuses to end one, the others end all the same, and the
+// error is the database's last refusal.
 func endPauses(ctx context.Context, store engine.Store) error {
 	now := core.Micros(store.Now())
 	ended, err := endTogether(ctx, store, db.EndPausesParams{Now: now})
