@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,10 +21,11 @@ import (
 
 	"github.com/sqluice/sqluice/internal/history"
 	"github.com/sqluice/sqluice/jobs/sqlite"
+	sqlfiles "github.com/sqluice/sqluice/sql"
 )
 
-// errNoHistory says that the version before cannot be built here.
-var errNoHistory = errors.New("the history of the source is not here")
+// errNoHistory says that there is no version before this one, or that it cannot be built here.
+var errNoHistory = errors.New("no version before this one is at hand")
 
 // earlier is a version of the command, and the schema that it knows.
 type earlier struct {
@@ -41,12 +44,11 @@ func buildBefore(ctx context.Context, dir string) (earlier, error) {
 	if err != nil || len(files) == 0 {
 		return earlier{}, fmt.Errorf("the migrations before are %v: %w", files, err)
 	}
-	first, err := os.ReadFile(files[0])
-	if err != nil {
-		return earlier{}, err
-	}
-	if !bytes.Contains(first, []byte("sqluice_migrations")) { // which the guard of the first migration leaves out
-		return earlier{}, fmt.Errorf("%w: the version before has another version table, and its queues are refused by name", errNoHistory)
+	for _, file := range files { // a migration is the same one in both versions when its number and its name are
+		name := filepath.Base(file)
+		if _, err := fs.Stat(sqlfiles.Migrations, path.Join("migrations/sqlite", name)); err != nil {
+			return earlier{}, fmt.Errorf("%w: this version has no migration %s; before the first release, migrations were written anew", errNoHistory, name)
+		}
 	}
 	schema, err := goose.NumericComponent(files[len(files)-1]) // in the order of their numbers, which have five digits
 	if err != nil {
