@@ -433,13 +433,6 @@ func (q timed) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 	return value, err
 }
 
-func (q timed) FreeIDs(ctx context.Context) error {
-	began := time.Now()
-	err := q.own.FreeIDs(ctx)
-	q.hook("FreeIDs", time.Since(began), err)
-	return err
-}
-
 func (q timed) GetChangeMark(ctx context.Context) (GetChangeMarkRow, error) {
 	began := time.Now()
 	value, err := q.own.GetChangeMark(ctx)
@@ -482,10 +475,10 @@ func (q timed) GetLastIDs(ctx context.Context) (GetLastIDsRow, error) {
 	return value, err
 }
 
-func (q timed) GetNewestID(ctx context.Context) (int64, error) {
+func (q timed) GetNewestEndedID(ctx context.Context) (int64, error) {
 	began := time.Now()
-	value, err := q.own.GetNewestID(ctx)
-	q.hook("GetNewestID", time.Since(began), err)
+	value, err := q.own.GetNewestEndedID(ctx)
+	q.hook("GetNewestEndedID", time.Since(began), err)
 	return value, err
 }
 

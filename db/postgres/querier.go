@@ -103,8 +103,8 @@ type Querier interface {
 	// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows. It returns
 	// the ids of the jobs that the worker still held.
 	DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error)
-	// EmptyJob erases what a job carries that ended before a time, and frees its keys: the newest job, whose row keeps its id from being
-	// given again. Zero rows mean that it carries nothing, or is set aside.
+	// EmptyJob erases what a job carries, with its keys, if it ended before a time. It is for the newest job, whose row keeps its id from
+	// being given again. Zero rows mean that the job carries nothing, or is set aside.
 	EmptyJob(ctx context.Context, arg EmptyJobParams) (int64, error)
 	// EndJob ends an attempt that did not end well, and the job with it: it has failed or is cancelled.
 	// only_requested is 1 when it ends an attempt only if the job's cancellation was requested.
@@ -150,8 +150,6 @@ type Querier interface {
 	ForgetJobErrors(ctx context.Context, jobID int64) (int64, error)
 	// ForgetRefusals erases why the database refused what concerns a job.
 	ForgetRefusals(ctx context.Context, jobID int64) (int64, error)
-	// FreeIDs removes the row of the status 'deleted' that keeps an id, when a later row does so (on PostgreSQL there is none).
-	FreeIDs(ctx context.Context) error
 	// GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
 	// other programs change rows that wait.
 	GetChangeMark(ctx context.Context) (GetChangeMarkRow, error)
@@ -165,8 +163,8 @@ type Querier interface {
 	GetJobSubject(ctx context.Context, id int64) (GetJobSubjectRow, error)
 	// GetLastIDs is the largest id of each table; 0 when it is empty.
 	GetLastIDs(ctx context.Context) (GetLastIDsRow, error)
-	// GetNewestID is the id of the newest job; 0 when there is none.
-	GetNewestID(ctx context.Context) (int64, error)
+	// GetNewestEndedID returns the id of the newest job if it has ended; else 0.
+	GetNewestEndedID(ctx context.Context) (int64, error)
 	// GetNextJobChange is the id of the first note after an id; 0 when there is none.
 	GetNextJobChange(ctx context.Context, after int64) (int64, error)
 	// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.

@@ -146,8 +146,8 @@ type EmptyJobParams struct {
 	Now    int64 `json:"now"`
 }
 
-// EmptyJob erases what a job carries that ended before a time, and frees its keys: the newest job, whose row keeps its id from being
-// given again. Zero rows mean that it carries nothing, or is set aside.
+// EmptyJob erases what a job carries, with its keys, if it ended before a time. It is for the newest job, whose row keeps its id from
+// being given again. Zero rows mean that the job carries nothing, or is set aside.
 func (q *Queries) EmptyJob(ctx context.Context, arg EmptyJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, emptyJob, arg.ID, arg.Before, arg.Now)
 	if err != nil {
@@ -156,23 +156,16 @@ func (q *Queries) EmptyJob(ctx context.Context, arg EmptyJobParams) (int64, erro
 	return result.RowsAffected()
 }
 
-const freeIDs = `-- name: FreeIDs :exec
-DELETE FROM sqluice_jobs WHERE status = 'deleted' AND id < (SELECT MAX(j.id) FROM sqluice_jobs AS j)
+const getNewestEndedID = `-- name: GetNewestEndedID :one
+SELECT CAST(COALESCE((
+    SELECT CASE WHEN j.finished_at IS NULL THEN 0 ELSE j.id END FROM sqluice_jobs AS j
+    WHERE j.status <> 'deleted' ORDER BY j.id DESC LIMIT 1
+), 0) AS BIGINT) AS id
 `
 
-// FreeIDs removes the row of the status 'deleted' that keeps an id, when a later row does so (on PostgreSQL there is none).
-func (q *Queries) FreeIDs(ctx context.Context) error {
-	_, err := q.db.ExecContext(ctx, freeIDs)
-	return err
-}
-
-const getNewestID = `-- name: GetNewestID :one
-SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'deleted' ORDER BY j.id DESC LIMIT 1), 0) AS BIGINT) AS id
-`
-
-// GetNewestID is the id of the newest job; 0 when there is none.
-func (q *Queries) GetNewestID(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, getNewestID)
+// GetNewestEndedID returns the id of the newest job if it has ended; else 0.
+func (q *Queries) GetNewestEndedID(ctx context.Context) (int64, error) {
+	row := q.db.QueryRowContext(ctx, getNewestEndedID)
 	var id int64
 	err := row.Scan(&id)
 	return id, err

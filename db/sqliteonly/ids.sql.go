@@ -9,6 +9,16 @@ import (
 	"context"
 )
 
+const freeIDs = `-- name: FreeIDs :exec
+DELETE FROM sqluice_jobs WHERE status = 'deleted' AND id < (SELECT MAX(j.id) FROM sqluice_jobs AS j)
+`
+
+// FreeIDs removes the row of the status 'deleted' that keeps an id, when a later row keeps it.
+func (q *Queries) FreeIDs(ctx context.Context) error {
+	_, err := q.db.ExecContext(ctx, freeIDs)
+	return err
+}
+
 const keepLastID = `-- name: KeepLastID :exec
 INSERT INTO sqluice_jobs (id, kind, status, created_at, updated_at, run_after)
 SELECT CAST(?1 AS BIGINT) + 1, 'deleted', 'deleted', 0, 0, 0

@@ -19,6 +19,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -37,7 +38,7 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 		"Rescue": testRefusedRescue, "Counts": testRefusedCounts, "Workers": testRefusedWorkers,
 		"Expiry": testRefusedExpiry, "Schedule": testRefusedSchedule, "ScheduleCancel": testIgnoredCancelOfASchedule, "Pauses": testRefusedPauses,
 		"Times": testRefusalTimes, "Renewal": testRefusedRenewal, "PassesBesideKept": testPassesBesideKept, "Changes": testRefusedChanges,
-		"Stop": testRefusedEndAtAStop,
+		"Stop": testRefusedEndAtAStop, "Emptying": testRefusedEmptying,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +73,28 @@ func testRefusedEndAtAStop(f *fixture, rules func(*fixture, string)) {
 	f.wantReleased([]jobs.Job{f.ended(id)})
 	want(f, "status of that job after the rescue", f.ended(stuck).Status, jobs.StatusDone)
 	f.must(next.stop())
+}
+
+// A newest job that the database does not let the pruner empty is set aside, and emptied later by the same pruner.
+func testRefusedEmptying(f *fixture, rules func(*fixture, string)) {
+	newest := f.enqueue("emptied")
+	f.drain(jobs.Config{}, on("emptied", nothing))
+	p := f.pruner(prune.Keep{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
+	p.clock.late.Store(int64(2 * time.Hour))
+	for _, want := range []int{1, 0} { // it is set aside, and not tried again
+		sum, err := p.Pass(f.ctx)
+		f.must(err)
+		if sum.Deleted != 0 || sum.Refused.N != want {
+			f.Errorf("a pass removes %d jobs and is refused %v, not %d", sum.Deleted, sum.Refused.Jobs, want)
+		}
+	}
+	payload := string(f.get(newest).Payload)
+	rules(f, "application_rules_gone")
+	p.pass()
+	want(f, "payload of the newest while it is set aside", string(f.get(newest).Payload), payload)
+	f.must(prune.Retry(f.ctx, p.Scope))
+	p.pass()
+	want(f, "payload of the newest after all", string(f.get(newest).Payload), `"`+jobs.Forgotten+`"`)
 }
 
 // addRuled adds so many jobs of the kind many, half of them by plain SQL, and returns their ids.

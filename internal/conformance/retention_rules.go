@@ -11,8 +11,10 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -26,6 +28,8 @@ var retentionRuleTests = []test{
 	{"WhenTheyEndLater", testRetentionOfLaterEnds},
 	{"SetBack", testRetentionAfterRetry},
 	{"TheNewestStaysEmptied", testNewestStays},
+	{"TheNewestIsEmptiedAgain", testNewestEmptiedAgain},
+	{"TheNewestOfSeveralSteps", testNewestOfSteps},
 	{"Refused", testRetentionRefused},
 	{"Shown", testRetentionShown},
 	{"ByPlainSQL", testRetentionByPlainSQL},
@@ -346,8 +350,47 @@ func testNewestStays(f *fixture) {
 
 	f.must(f.client.Delete(f.ctx, next)) // which on SQLite leaves a row that is no job
 	f.enqueue("k")
-	p.pass()
+	_, err := (&maintenance.Pruner{
+		Scope: engine.ScopeOf(f.client), Log: quiet(), Notes: &refusal.Notes{},
+		Retention: maintenance.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever, Audit: prune.Forever},
+	}).Pass(f.ctx)
+	f.must(err)
 	want(f, "rows of sqluice_jobs after the next pass", f.sql("count_rows")[0], 1)
+}
+
+// A job that another program fills again, when it is already empty, is emptied again by the same pruner.
+func testNewestEmptiedAgain(f *fixture) {
+	newest := f.enqueue("k")
+	f.drain(jobs.Config{}, on("k", nothing))
+	p := f.pruner(prune.Keep{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
+	p.clock.late.Store(int64(2 * time.Hour))
+	for range 2 {
+		p.pass()
+		want(f, "payload after the pass", string(f.get(newest).Payload), `"`+jobs.Forgotten+`"`)
+		f.sql("fill_ended")
+		want(f, "payload that was filled in", string(f.get(newest).Payload), `{"again":1}`)
+	}
+}
+
+// Jobs in front of the newest one, and the newest one itself, go by their own times when jobs behind it were deleted by hand, among many.
+func testNewestOfSteps(f *fixture) {
+	ids, err := receipts.IDs(f.client.EnqueueMany(f.ctx, "k", slices.Repeat([]json.RawMessage{json.RawMessage("{}")}, prune.Chunk+10)))
+	f.must(err)
+	f.drain(jobs.Config{}, on("k", nothing))
+	p := f.pruner(prune.Keep{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
+	p.pass()
+	later, newest := ids[prune.Chunk-1:], ids[prune.Chunk-2]
+	_, err = inspect.New(f.client).DeleteMany(f.ctx, later)
+	f.must(err)
+	p.clock.late.Store(int64(61 * time.Minute))
+	p.Process = func() time.Time { return time.Now().Add(61 * time.Minute) }
+	removed, _ := p.pass()
+	want(f, "jobs removed in front of the newest", removed, int64(len(ids)-len(later)-1))
+	want(f, "payload of the newest", string(f.get(newest).Payload), `"`+jobs.Forgotten+`"`)
+	f.enqueue("k")
+	removed, _ = p.pass()
+	want(f, "jobs removed when there is a later one", removed, 1)
+	f.wantGone(newest)
 }
 
 func testRetentionRefused(f *fixture) {

@@ -302,11 +302,6 @@ func (q counted) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 	return q.own.ForgetRefusals(ctx, arg)
 }
 
-func (q counted) FreeIDs(ctx context.Context) error {
-	q.note("FreeIDs")
-	return q.own.FreeIDs(ctx)
-}
-
 func (q counted) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
 	q.note("GetChangeMark")
 	return q.own.GetChangeMark(ctx)
@@ -337,9 +332,9 @@ func (q counted) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	return q.own.GetLastIDs(ctx)
 }
 
-func (q counted) GetNewestID(ctx context.Context) (int64, error) {
-	q.note("GetNewestID")
-	return q.own.GetNewestID(ctx)
+func (q counted) GetNewestEndedID(ctx context.Context) (int64, error) {
+	q.note("GetNewestEndedID")
+	return q.own.GetNewestEndedID(ctx)
 }
 
 func (q counted) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {

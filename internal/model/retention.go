@@ -148,7 +148,7 @@ type pruner struct {
 }
 
 // pass returns the jobs that a pass at a time of the process's clock must remove, and those that it may: it need not know of each that its
-// time is over. All others must stay.
+// time is over. All others must stay. The newest job is emptied in place of being removed.
 func (p *pruner) pass(q *queue, process time.Time) (must, may []*job) {
 	if q.soonest(p.keep) == math.MaxInt64 {
 		return nil, nil
@@ -175,7 +175,31 @@ func (p *pruner) pass(q *queue, process time.Time) (must, may []*job) {
 	if len(further) > 0 && !young {
 		p.last = further[len(further)-1].ID
 	}
+	if newest := q.newest(); slices.Contains(must, newest) {
+		p.last = newest.ID - 1 // it is read again by each pass
+	}
 	return must, may
+}
+
+// newest returns the newest job; nil when there is none.
+func (q *queue) newest() *job {
+	if len(q.jobs) == 0 {
+		return nil
+	}
+	return q.jobs[len(q.jobs)-1]
+}
+
+// empty erases what a job carries, with its keys and its errors.
+func (j *job) empty() {
+	j.erase()
+	j.UniqueKey, j.RequestID, j.UserID, j.attempts = "", "", "", nil
+}
+
+// isEmpty reports whether empty would change nothing of the job's row.
+func (j *job) isEmpty() bool {
+	same := *j
+	same.attempts = nil
+	return !same.erase() && j.UniqueKey == "" && j.RequestID == "" && j.UserID == ""
 }
 
 // young reports whether all jobs of a list are too young to go. One that was created in the future is not: some clock was wrong.

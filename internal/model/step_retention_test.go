@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sqluice/sqluice/db"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
@@ -143,28 +144,61 @@ func (m *machine) pruneByRules(t *rapid.T) {
 		return
 	}
 	m.waitForPass(t)
-	m.dropNewest(m.pruner.keep)
 	must, may := m.pruner.pass(m.model, m.clock.sinceStart())
-	gone := map[int64]bool{}
+	newest := m.model.newest()
+	gone, emptied := map[int64]bool{}, false
 	for _, e := range m.engines {
 		ids, err := m.removedBy(e)
 		if err != nil {
 			m.fault(e, "prune by the rules", err.Error())
 		}
+		if !slices.Contains(may, newest) {
+			// neither removed nor emptied
+		} else if now, err := e.isEmpty(m.ctx, newest); err != nil {
+			m.fault(e, "prune by the rules", err.Error())
+		} else if emptied = emptied || now; !now && slices.Contains(must, newest) {
+			m.fault(e, "prune by the rules", fmt.Sprintf("job %d is not emptied, which is the newest and whose time is over", newest.ID))
+		}
 		for _, j := range must {
-			if !slices.Contains(ids, j.ID) {
+			if j != newest && !slices.Contains(ids, j.ID) {
 				m.fault(e, "prune by the rules", fmt.Sprintf("job %d is there, whose time is over", j.ID))
 			}
 		}
 		for _, id := range ids {
-			if gone[id] = true; !slices.Contains(idsOf(may), id) {
+			if gone[id] = true; id == newest.ID || !slices.Contains(idsOf(may), id) {
 				m.fault(e, "prune by the rules", fmt.Sprintf("job %d is gone, which is kept", id))
 			}
 		}
 	}
-	t.Logf("prune by the rules: %v, at least %v, at most %v", gone, idsOf(must), idsOf(may))
-	if len(m.faults) == 0 {
-		m.drop(func(j *job) bool { return gone[j.ID] })
+	t.Logf("prune by the rules: %v, at least %v, at most %v; the newest is emptied: %v", gone, idsOf(must), idsOf(may), emptied)
+	if len(m.faults) > 0 {
+		return
+	}
+	m.drop(func(j *job) bool { return gone[j.ID] })
+	if emptied {
+		m.empty(newest)
+	}
+}
+
+// isEmpty reports whether a job is emptied.
+func (e *engine) isEmpty(ctx context.Context, j *job) (bool, error) {
+	now, err := e.client.Get(ctx, e.jobs.to(j.ID))
+	return (&job{Job: now}).isEmpty(), err
+}
+
+// empty empties a job, where that is still to do.
+func (m *machine) empty(j *job) {
+	j.empty()
+	for _, e := range m.engines {
+		err := e.store.Write(m.ctx, func(ctx context.Context, q db.Querier) error {
+			if _, err := q.EmptyJob(ctx, db.EmptyJobParams{ID: e.jobs.to(j.ID), Before: micro(m.model.now), Now: micro(m.model.now)}); err != nil {
+				return err
+			}
+			return q.DeleteJobErrors(ctx, e.jobs.to(j.ID))
+		})
+		if err != nil {
+			m.fault(e, "empty a job", err.Error())
+		}
 	}
 }
 
@@ -215,17 +249,6 @@ func (m *machine) drop(gone func(*job) bool) {
 	m.model.remove(gone)
 }
 
-// dropNewest deletes the newest jobs whose time is over, by hand: a pass empties the newest one and leaves its row.
-func (m *machine) dropNewest(keep keeping) {
-	newest := int64(0) // that stays
-	for _, j := range m.model.jobs {
-		if !m.model.isOver(j, keep) {
-			newest = max(newest, j.ID)
-		}
-	}
-	m.drop(func(j *job) bool { return j.ID > newest })
-}
-
 // pruneAnew makes the first pass of another pruner, which remembers nothing.
 func (m *machine) pruneAnew(t *rapid.T) {
 	m.pruneOnce(t, pick(t, "times of the runner", keepings))
@@ -235,10 +258,13 @@ func (m *machine) pruneOnce(t *rapid.T, keep keeping) {
 	if len(m.model.jobs) > prune.Chunk {
 		return
 	}
-	m.dropNewest(keep)
 	must, _ := (&pruner{keep: keep}).pass(m.model, m.clock.sinceStart())
-	want := m.model.remove(func(j *job) bool { return slices.Contains(must, j) })
-	t.Logf("prune anew, with %v: %d", keep, want)
+	newest := m.model.newest()
+	want := m.model.remove(func(j *job) bool { return j != newest && slices.Contains(must, j) })
+	if slices.Contains(must, newest) {
+		newest.empty()
+	}
+	t.Logf("prune anew, with %v: %d, and of %v the newest", keep, want, idsOf(must))
 	each(m, "prune anew", want, nil, func(e *engine) (n int64, err error) {
 		err = e.elsewhere(m.ctx, func(store port.Store) error {
 			sum, err := m.retention(store, keep).Pass(m.ctx)
@@ -249,7 +275,7 @@ func (m *machine) pruneOnce(t *rapid.T, keep keeping) {
 	})
 }
 
-// pruneBeforeDrain removes what a runner's pruner may remove at its own time.
+// pruneBeforeDrain removes what a runner's pruner may remove or empty at its own time.
 func (m *machine) pruneBeforeDrain(t *rapid.T) {
 	const forever = 1 // of keepings
 	m.pruneOnce(t, keepings[forever])

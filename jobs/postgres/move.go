@@ -63,3 +63,6 @@ func (s mover) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 	}
 	return nil
 }
+
+// FreeIDs has nothing to remove: a sequence gives no id again.
+func (mover) FreeIDs(context.Context, db.Querier) error { return nil }

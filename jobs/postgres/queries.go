@@ -320,10 +320,6 @@ func (q queries) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 	return q.own.ForgetRefusals(ctx, arg)
 }
 
-func (q queries) FreeIDs(ctx context.Context) error {
-	return q.own.FreeIDs(ctx)
-}
-
 func (q queries) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
 	row, err := q.own.GetChangeMark(ctx)
 	return db.GetChangeMarkRow(row), err
@@ -353,8 +349,8 @@ func (q queries) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	return db.GetLastIDsRow(row), err
 }
 
-func (q queries) GetNewestID(ctx context.Context) (int64, error) {
-	return q.own.GetNewestID(ctx)
+func (q queries) GetNewestEndedID(ctx context.Context) (int64, error) {
+	return q.own.GetNewestEndedID(ctx)
 }
 
 func (q queries) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {

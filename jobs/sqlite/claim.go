@@ -123,3 +123,6 @@ func inRanges(ids []int64, inRange func(core.IDRange) (int64, error), inList fun
 	n, err := inList(core.JSONIDs(rest))
 	return written + n, err
 }
+
+// FreeIDs implements [engine.Store].
+func (c claims) FreeIDs(ctx context.Context, _ db.Querier) error { return c.writer.writes.only.FreeIDs(ctx) }

@@ -165,7 +165,7 @@ func (s *backend) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 		if err := only.KeepLastID(ctx, last.Job); err != nil {
 			return err
 		}
-		return q.FreeIDs(ctx)
+		return only.FreeIDs(ctx)
 	})
 }
 

@@ -21,13 +21,16 @@ FROM (
     ORDER BY j.id LIMIT CAST(@n AS BIGINT)
 ) AS s;
 
--- name: GetNewestID :one
--- GetNewestID is the id of the newest job; 0 when there is none.
-SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'deleted' ORDER BY j.id DESC LIMIT 1), 0) AS BIGINT) AS id;
+-- name: GetNewestEndedID :one
+-- GetNewestEndedID returns the id of the newest job if it has ended; else 0.
+SELECT CAST(COALESCE((
+    SELECT CASE WHEN j.finished_at IS NULL THEN 0 ELSE j.id END FROM sqluice_jobs AS j
+    WHERE j.status <> 'deleted' ORDER BY j.id DESC LIMIT 1
+), 0) AS BIGINT) AS id;
 
 -- name: EmptyJob :execrows
--- EmptyJob erases what a job carries that ended before a time, and frees its keys: the newest job, whose row keeps its id from being
--- given again. Zero rows mean that it carries nothing, or is set aside.
+-- EmptyJob erases what a job carries, with its keys, if it ended before a time. It is for the newest job, whose row keeps its id from
+-- being given again. Zero rows mean that the job carries nothing, or is set aside.
 UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL,
     unique_key = NULL, request_id = NULL, user_id = NULL
 WHERE sqluice_jobs.id = @id AND (status = 'done' OR status = 'failed' OR status = 'cancelled') AND finished_at < CAST(@before AS BIGINT)

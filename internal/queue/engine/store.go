@@ -137,6 +137,10 @@ type Store interface {
 	// ReserveIDs makes new jobs, errors and workers get ids above these, after rows with ids of their own were added.
 	ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error
 
+	// FreeIDs removes, by the Querier of a Write, rows that are no jobs and keep ids from being given again, as far as later jobs keep
+	// those ids too.
+	FreeIDs(ctx context.Context, q db.Querier) error
+
 	// Backup writes a consistent copy of the database to a new file while everything runs.
 	Backup(ctx context.Context, path string) error
 

@@ -155,7 +155,7 @@ func (p *Pruner) allParts() (parts []*part) {
 		name string
 		run  func(context.Context) error
 	}{
-		{"workers", p.workers}, {"changes", p.audit}, {"refusals", p.refusals}, {"unique keys", p.uniqueKeys},
+		{"workers", p.workers}, {"changes", p.audit}, {"refusals", p.refusals}, {"unique keys", p.uniqueKeys}, {"rows that keep ids", p.freeIDs},
 		{"the history", func(ctx context.Context) error {
 			return prune.History(ctx, p.Scope, p.Retention.Minutes, p.Retention.History)
 		}},
@@ -222,6 +222,11 @@ func (p *Pruner) refusals(ctx context.Context) error {
 		_, err := q.DeleteOldRefusals(ctx)
 		return err
 	})
+}
+
+// freeIDs removes rows that only kept ids.
+func (p *Pruner) freeIDs(ctx context.Context) error {
+	return p.write(ctx, "rows that only kept ids", p.Scope.Store.FreeIDs)
 }
 
 // uniqueKeys removes unique keys that were taken until a time that is over.

@@ -2,7 +2,6 @@ package prune
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -12,7 +11,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -38,9 +36,8 @@ type Retention struct {
 	// Process is this process's clock, which goes on when people set that of the queue.
 	Process func() time.Time
 
-	rules   []db.Retention // of the last pass
-	known   ranges         // by these rules
-	emptied int64          // the newest job, when its time has come: its row stays, without what it carried
+	rules []db.Retention // of the last pass
+	known ranges         // by these rules
 
 	clock, since time.Time // the queue's clock and the process's when it began to remember
 	mayForget    time.Time // not before, for other rules
@@ -64,9 +61,6 @@ func (r *Retention) Pass(ctx context.Context) (sum Result, err error) {
 	}
 	forgot := r.forget(rules, now)
 	err = r.pass(ctx, w, &sum)
-	if err == nil {
-		err = r.Scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) error { return q.FreeIDs(ctx) })
-	}
 	if forgot {
 		ended := r.Process()
 		r.mayForget = ended.Add(forgetShare * ended.Sub(began))
@@ -109,9 +103,11 @@ func (r *Retention) pass(ctx context.Context, w walk, sum *Result) (err error) {
 	for i, known := range old {
 		if known.again.After(r.Process()) {
 			r.known = r.known.add(known)
-		} else if err := r.look(ctx, w, sum, after, known.last); err != nil {
+		} else if newest, err := r.look(ctx, w, sum, after, known.last); err != nil {
 			r.known = append(r.known, old[i:]...)
 			return err
+		} else if newest {
+			return nil
 		}
 		after = known.last
 	}
@@ -124,81 +120,51 @@ func (r *Retention) pass(ctx context.Context, w walk, sum *Result) (err error) {
 		if err != nil || step.LastID == 0 || w.young(step) {
 			return err
 		}
-		if last, err := r.clear(ctx, w, sum, after, step); err != nil || last < step.LastID {
+		if newest, err := r.clear(ctx, w, sum, after, step); err != nil || newest {
 			return err
 		}
 		after = step.LastID
 	}
 }
 
-// look looks at a range again. The ids from its last job to its end have no jobs.
-func (r *Retention) look(ctx context.Context, w walk, sum *Result, after, last int64) error {
+// look looks at a range again. The ids from its last job to its end have no jobs. It reports whether it came to the newest job, as clear does.
+func (r *Retention) look(ctx context.Context, w walk, sum *Result, after, last int64) (newest bool, err error) {
 	for after < last {
 		step, err := w.read(ctx, after, last)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if step.LastID == 0 {
 			r.known = r.known.add(idRange{last, r.Process().Add(lookAgain), true})
-			return nil
+			return false, nil
 		}
 		sum.Examined += Chunk
-		if last, err := r.clear(ctx, w, sum, after, step); err != nil || last < step.LastID {
-			return err
+		if newest, err := r.clear(ctx, w, sum, after, step); err != nil || newest {
+			return newest, err
 		}
 		after = step.LastID
 	}
-	return nil
+	return false, nil
 }
 
-// clear removes those jobs of a step that may go, and remembers when the next of its jobs may. It returns the last id of which it knows that:
-// the newest job stays as long as it is the newest, and a later pass reads it again.
-func (r *Retention) clear(ctx context.Context, w walk, sum *Result, after int64, step db.GetPruneStepRow) (last int64, err error) {
+// clear removes those jobs of a step that may go, and remembers when the next of them may. It reports whether the last of them is the newest
+// job and stays although its time is over: nothing is remembered of it, so that each pass reads it again until there is a later job.
+func (r *Retention) clear(ctx context.Context, w walk, sum *Result, after int64, step db.GetPruneStepRow) (newest bool, err error) {
 	if step.Expired > 0 {
-		if step, err = r.keepNewest(ctx, w, sum, after, step); err != nil || step.LastID == 0 {
-			return 0, err
+		if newest, err = w.emptyNewest(ctx, sum, after, step); err != nil {
+			return false, err
 		}
+	}
+	if newest {
+		step.Expired--
+		step.LastID--
+	}
+	if step.LastID <= after {
+		return newest, nil
 	}
 	wait, err := w.clear(ctx, sum, after, step)
 	if err == nil {
 		r.known = r.known.add(idRange{step.LastID, r.Process().Add(wait), step.NextAt < 0})
 	}
-	return step.LastID, err
-}
-
-// keepNewest empties the newest job if it is one of a step and its time has come, and returns the step without it. On SQLite the row
-// of the newest job keeps its id from being given again; without it a row that is no job would, and a count of all rows would be wrong.
-func (r *Retention) keepNewest(ctx context.Context, w walk, sum *Result, after int64, step db.GetPruneStepRow) (db.GetPruneStepRow, error) {
-	var newest int64
-	var ended bool
-	err := w.scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		if newest, err = q.GetNewestID(ctx); err != nil || newest != step.LastID {
-			return err
-		}
-		fence, err := q.GetJobFence(ctx, newest)
-		ended = jobtype.Status(fence.Status).Final()
-		return core.NotFound(err)
-	})
-	if err != nil || !ended {
-		if errors.Is(err, jobtype.ErrNotFound) { // deleted meanwhile
-			err = nil
-		}
-		return step, err
-	}
-	if newest != r.emptied {
-		own, err := w.read(ctx, newest-1, newest)
-		if err != nil || own.Expired == 0 {
-			return step, err
-		}
-		if err := w.empty(ctx, sum, newest); err != nil {
-			return step, err
-		}
-		r.emptied = newest
-	}
-	step.Expired--
-	step.LastID--
-	if step.LastID <= after {
-		step.LastID = 0
-	}
-	return step, nil
+	return newest, err
 }

@@ -112,18 +112,3 @@ func (w walk) between(ctx context.Context, sum *Result, after, last int64) error
 	}
 	return w.between(ctx, sum, middle, last)
 }
-
-// empty erases what a job carries that may go, and leaves its row.
-func (w walk) empty(ctx context.Context, sum *Result, id int64) error {
-	_, err := w.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
-		n, err := q.EmptyJob(ctx, db.EmptyJobParams{ID: id, Before: w.now - w.soonest, Now: w.now})
-		if err == nil && n > 0 {
-			err = q.DeleteJobErrors(ctx, id)
-		}
-		return n, err
-	})
-	if err != nil && w.scope.Store.RefusesRow(err) {
-		return w.setAside(ctx, sum, id, err)
-	}
-	return err
-}

@@ -40,4 +40,6 @@ CREATE TRIGGER refuse_changes BEFORE UPDATE ON sqluice_jobs FOR EACH ROW
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not today'; END; $$;
 CREATE TRIGGER refuse_history BEFORE INSERT ON sqluice_job_history FOR EACH ROW WHEN (NEW.kind = 'uncounted') EXECUTE FUNCTION refuse();
 CREATE TRIGGER refuse_workers BEFORE DELETE ON sqluice_workers FOR EACH ROW WHEN (OLD.name = 'kept') EXECUTE FUNCTION refuse();
+CREATE TRIGGER refuse_emptying BEFORE UPDATE OF payload ON sqluice_jobs FOR EACH ROW
+    WHEN (NEW.payload <> OLD.payload AND NEW.kind = 'emptied') EXECUTE FUNCTION refuse();
 CREATE TRIGGER refuse_pauses BEFORE DELETE ON sqluice_pauses FOR EACH ROW WHEN ('kept' IN (OLD.queue, OLD.kind)) EXECUTE FUNCTION refuse();

@@ -34,6 +34,10 @@ CREATE TRIGGER refuse_workers BEFORE DELETE ON sqluice_workers WHEN OLD.name = '
 BEGIN
     SELECT RAISE(ABORT, 'this worker is kept');
 END;
+CREATE TRIGGER refuse_emptying BEFORE UPDATE OF payload ON sqluice_jobs WHEN NEW.payload <> OLD.payload AND NEW.kind = 'emptied'
+BEGIN
+    SELECT RAISE(ABORT, 'no emptying today');
+END;
 CREATE TRIGGER refuse_pauses BEFORE DELETE ON sqluice_pauses WHEN 'kept' IN (OLD.queue, OLD.kind)
 BEGIN
     SELECT RAISE(ABORT, 'this pause is kept');

@@ -25,7 +25,3 @@ DELETE FROM sqluice_jobs WHERE id = ANY (ARRAY(
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS a WHERE a.job_id = d.id AND a.action = 'prune' AND a.again_at > @now LIMIT 1 OFFSET 0)
     FOR UPDATE OF d SKIP LOCKED
 ));
-
--- name: FreeIDs :exec
--- FreeIDs removes the row of the status 'deleted' that keeps an id, when a later row does so (on PostgreSQL there is none).
-DELETE FROM sqluice_jobs WHERE id < 1 /* no job has such an id */;

@@ -20,7 +20,3 @@ DELETE FROM sqluice_jobs WHERE id > @after AND id <= @last_id
     ), CASE sqluice_jobs.status WHEN 'done' THEN CAST(@done AS BIGINT) WHEN 'failed' THEN CAST(@failed AS BIGINT)
                      ELSE CAST(@cancelled AS BIGINT) END)
     AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS a WHERE a.job_id = sqluice_jobs.id AND a.action = 'prune' AND a.again_at > @now LIMIT 1 OFFSET 0);
-
--- name: FreeIDs :exec
--- FreeIDs removes the row of the status 'deleted' that keeps an id, when a later row does so (on PostgreSQL there is none).
-DELETE FROM sqluice_jobs WHERE status = 'deleted' AND id < (SELECT MAX(j.id) FROM sqluice_jobs AS j);
