@@ -1112,6 +1112,13 @@ func (q timed) ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParam
 	return value, err
 }
 
+func (q timed) ReplacePause(ctx context.Context, arg ReplacePauseParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ReplacePause(ctx, arg)
+	q.hook("ReplacePause", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ReplaceWaitingJob(ctx, arg)

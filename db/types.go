@@ -145,6 +145,7 @@ type (
 	ReleaseHeldJobsParams         = sqlite.ReleaseHeldJobsParams
 	ReleaseJobsParams             = sqlite.ReleaseJobsParams
 	ReleaseSuccessorsParams       = sqlite.ReleaseSuccessorsParams
+	ReplacePauseParams            = sqlite.ReplacePauseParams
 	ReplaceWaitingJobParams       = sqlite.ReplaceWaitingJobParams
 	ReportFailedJobsParams        = sqlite.ReportFailedJobsParams
 	ReportFailedJobsRow           = sqlite.ReportFailedJobsRow

@@ -184,13 +184,15 @@ func PauseFor(d time.Duration) PauseOption {
 	return func(p *pause) { p.until, p.after = time.Time{}, d }
 }
 
-// PauseReason says why, for people to see: at most 1000 characters. An empty text is no reason.
-func PauseReason(text string) PauseOption { return func(p *pause) { p.reason = text } }
+// PauseReason says why, for people to see: at most 1000 characters. Space around the text does not count, and an empty text is no reason.
+func PauseReason(text string) PauseOption {
+	return func(p *pause) { p.reason = strings.TrimSpace(text) }
+}
 
 // validate returns the fault of the reason.
 func (p pause) validate() error {
 	if n := utf8.RuneCountInString(p.reason); n > maxReason || !utf8.ValidString(p.reason) || strings.ContainsRune(p.reason, 0) {
-		return jobtype.NewInvalidError("reason of the pause", fmt.Sprintf("%d characters", n), fmt.Sprintf("have at most %d characters, in UTF-8 and without NUL", maxReason))
+		return jobtype.NewInvalidError("reason", fmt.Sprintf("%d characters", n), fmt.Sprintf("have at most %d characters, in UTF-8 and without NUL", maxReason))
 	}
 	return nil
 }
@@ -262,7 +264,7 @@ func (q queueChange) validate() error {
 	return ValidateName("kind", *q.kind)
 }
 
-// pause makes a pause. The audit names the one that it replaces.
+// pause makes a pause, unless one is there that ends as late. The audit has both.
 func (c *Client) pause(ctx context.Context, change queueChange, opts []PauseOption) (bool, error) {
 	var p pause
 	for _, opt := range opts {
@@ -275,54 +277,99 @@ func (c *Client) pause(ctx context.Context, change queueChange, opts []PauseOpti
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", change, err)
 	}
-	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, now int64, by *string) (changed int64, detail json.RawMessage, err error) {
-		before, err := q.GetPause(ctx, db.GetPauseParams{Queue: change.queue, Kind: core.Deref(change.kind)})
-		if err != nil {
-			return 0, nil, err
+	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, now int64, by *string) (changed bool, detail json.RawMessage, err error) {
+		row := db.Pause{
+			Queue: change.queue, Kind: core.Deref(change.kind), PausedAt: now, PausedUntil: end, PausedBy: by, Reason: core.Optional(p.reason), UpdatedAt: now,
 		}
-		changed, err = q.Pause(ctx, db.PauseParams{
-			Queue: change.queue, Kind: core.Deref(change.kind), Now: now, PausedUntil: end, PausedBy: by, Reason: core.Optional(p.reason),
-		})
-		if err != nil || changed == 0 {
-			return changed, nil, err
+		said, changed, err := putPause(ctx, q, row)
+		if err == nil {
+			detail, err = said.text()
 		}
-		detail, err = pauseDetail(end, p.reason, before)
 		return changed, detail, err
 	})
 }
 
-// pauseDetail returns the detail of a pause's audit entry: its end and reason where it has them, and those of the pause that it replaces.
-func pauseDetail(end *int64, reason string, before []db.Pause) (json.RawMessage, error) {
-	type entry struct {
-		Until    time.Time `json:"until,omitzero"`
-		By       string    `json:"by,omitempty"`
-		Reason   string    `json:"reason,omitempty"`
-		Replaced *entry    `json:"replaced,omitempty"`
+// putPause adds a pause, or replaces the one that there is if that ends sooner.
+func putPause(ctx context.Context, q db.Querier, row db.Pause) (pauseDetail, bool, error) {
+	said := detailOf(row)
+	said.By = "" // which the entry has by itself
+	for {
+		n, err := q.Pause(ctx, db.PauseParams{
+			Queue: row.Queue, Kind: row.Kind, Now: row.UpdatedAt, PausedUntil: row.PausedUntil, PausedBy: row.PausedBy, Reason: row.Reason,
+		})
+		if err != nil || n > 0 {
+			return said, n > 0, err
+		}
+		there, err := q.GetPause(ctx, db.GetPauseParams{Queue: row.Queue, Kind: row.Kind})
+		if err != nil {
+			return said, false, err
+		}
+		if len(there) == 0 {
+			continue // it was resumed in between
+		}
+		before := detailOf(there[0])
+		switch {
+		case there[0].PausedUntil != nil && *there[0].PausedUntil <= row.UpdatedAt: // it is over, and no worker has removed it
+		case there[0].PausedUntil == nil, row.PausedUntil != nil && *row.PausedUntil <= *there[0].PausedUntil:
+			said.Kept = &before
+			return said, false, nil
+		default:
+			row.PausedAt = there[0].PausedAt
+			said.Replaced = &before
+		}
+		n, err = q.ReplacePause(ctx, db.ReplacePauseParams{
+			Queue: row.Queue, Kind: row.Kind, Now: row.UpdatedAt, PausedAt: row.PausedAt, PausedUntil: row.PausedUntil, PausedBy: row.PausedBy, Reason: row.Reason,
+		})
+		return said, n > 0, err
 	}
-	e := entry{Until: core.Time(core.Deref(end)), Reason: reason}
-	for _, b := range before {
-		e.Replaced = &entry{Until: core.Time(core.Deref(b.PausedUntil)), By: core.Deref(b.PausedBy), Reason: core.Deref(b.Reason)}
-	}
-	if e == (entry{}) {
+}
+
+// pauseDetail is what the audit has of a pause: its end and its reason, where it has them, and the pause that was there.
+type pauseDetail struct {
+	Until    time.Time    `json:"until,omitzero"`
+	By       string       `json:"by,omitempty"`
+	Reason   string       `json:"reason,omitempty"`
+	Replaced *pauseDetail `json:"replaced,omitempty"` // by one that ends later
+	Kept     *pauseDetail `json:"kept,omitempty"`     // because it ends as late
+	Ended    *pauseDetail `json:"ended,omitempty"`    // by a resume
+}
+
+// detailOf returns what the audit has of a pause.
+func detailOf(row db.Pause) pauseDetail {
+	return pauseDetail{Until: core.Time(core.Deref(row.PausedUntil)), By: core.Deref(row.PausedBy), Reason: core.Deref(row.Reason)}
+}
+
+// text returns the detail as an entry has it; nil when it says nothing.
+func (d pauseDetail) text() (json.RawMessage, error) {
+	if d == (pauseDetail{}) {
 		return nil, nil
 	}
-	return json.Marshal(e)
+	return json.Marshal(d)
 }
 
 func (c *Client) resume(ctx context.Context, change queueChange) (bool, error) {
 	if err := change.validate(); err != nil {
 		return false, fmt.Errorf("%s: %w", change, err)
 	}
-	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, _ int64, _ *string) (int64, json.RawMessage, error) {
+	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, _ int64, _ *string) (changed bool, detail json.RawMessage, err error) {
+		there, err := q.GetPause(ctx, db.GetPauseParams{Queue: change.queue, Kind: core.Deref(change.kind)})
+		if err != nil || len(there) == 0 {
+			return false, nil, err
+		}
+		ended := detailOf(there[0])
+		if detail, err = (pauseDetail{Ended: &ended}).text(); err != nil {
+			return false, nil, err
+		}
 		n, err := q.Resume(ctx, db.ResumeParams{Queue: change.queue, Kind: core.Deref(change.kind)})
-		return n, nil, err
+		return n > 0, detail, err
 	})
 }
 
-// changeQueue makes a change of valid names and records it with its detail. It reports whether there was something to change.
+// changeQueue makes a change of valid names and records it with its detail; one that changes nothing only if it has a detail. It reports
+// whether there was something to change.
 func (c *Client) changeQueue(
 	ctx context.Context, change queueChange,
-	set func(_ context.Context, _ db.Querier, now int64, by *string) (changed int64, detail json.RawMessage, err error),
+	set func(_ context.Context, _ db.Querier, now int64, by *string) (changed bool, detail json.RawMessage, err error),
 ) (changed bool, err error) {
 	defer func() {
 		if err != nil {
@@ -335,8 +382,8 @@ func (c *Client) changeQueue(
 	}
 	err = lifecycle.ChangeQueue(ctx, c.scope(), core.WorkReady, change.queue, func(ctx context.Context, q db.Querier) error {
 		now := core.Micros(c.store.Now())
-		n, detail, err := set(ctx, q, now, author.Name())
-		if changed = n > 0; err != nil || !changed {
+		made, detail, err := set(ctx, q, now, author.Name())
+		if changed = made; err != nil || !made && detail == nil {
 			return err
 		}
 		return author.Record(ctx, q, now, audit.Entry{Action: change.action, Queue: change.queue, Kind: core.Deref(change.kind), Detail: detail})

@@ -200,7 +200,7 @@ func (a *app) queueSwitch(
 			return a.withClient(ctx, func(c *jobs.Client) error {
 				changed, err := set(ctx, c, args[0], kind)
 				if err != nil {
-					return nameFlags(err, map[string]string{"queue": "NAME", "reason of the pause": "--reason"})
+					return nameFlags(err, map[string]string{"queue": "NAME", "reason": "--reason"})
 				}
 				answer := pausing{args[0], kind, paused, changed}
 				if asJSON {

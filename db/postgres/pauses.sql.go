@@ -12,7 +12,7 @@ import (
 const endPauses = `-- name: EndPauses :execrows
 DELETE FROM sqluice_pauses WHERE (queue, kind) IN (
     SELECT k.queue, k.kind FROM sqluice_pauses AS k WHERE k.paused_until <= CAST($1 AS BIGINT)
-      AND (CAST($2 AS TEXT) IS NULL OR k.queue = $2 AND k.kind = $3)
+      AND (k.queue = $2 AND k.kind = $3 OR $2 IS NULL)
     FOR UPDATE SKIP LOCKED
 )
 `
@@ -35,6 +35,7 @@ func (q *Queries) EndPauses(ctx context.Context, arg EndPausesParams) (int64, er
 
 const getPause = `-- name: GetPause :many
 SELECT p.queue, p.kind, p.paused_at, p.paused_until, p.paused_by, p.reason, p.updated_at FROM sqluice_pauses AS p WHERE p.queue = $1 AND p.kind = $2
+FOR UPDATE
 `
 
 type GetPauseParams struct {
@@ -42,7 +43,8 @@ type GetPauseParams struct {
 	Kind  string `json:"kind"`
 }
 
-// GetPause reads the pause of a queue, which has the kind ”, or of a kind in it, if there is one.
+// GetPause reads the pause of a queue, which has the kind ”, or of a kind in it, if there is one. Until the end of the transaction no
+// other transaction changes it.
 func (q *Queries) GetPause(ctx context.Context, arg GetPauseParams) ([]Pause, error) {
 	rows, err := q.db.Query(ctx, getPause, arg.Queue, arg.Kind)
 	if err != nil {
@@ -107,9 +109,7 @@ func (q *Queries) ListPauses(ctx context.Context) ([]Pause, error) {
 const pause = `-- name: Pause :execrows
 INSERT INTO sqluice_pauses (queue, kind, paused_at, paused_until, paused_by, reason, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $3)
-ON CONFLICT (queue, kind) DO UPDATE SET paused_until = excluded.paused_until, paused_by = excluded.paused_by, reason = excluded.reason,
-    updated_at = excluded.updated_at
-WHERE sqluice_pauses.paused_until < COALESCE(excluded.paused_until, 9223372036854775807)
+ON CONFLICT (queue, kind) DO NOTHING
 `
 
 type PauseParams struct {
@@ -121,8 +121,8 @@ type PauseParams struct {
 	Reason      *string `json:"reason"`
 }
 
-// Pause stops claims from a queue, or of one kind's jobs in it, until a time or until it is resumed; what runs goes on. Of two pauses the
-// later end holds: zero rows mean that there is a pause which ends as late.
+// Pause stops claims from a queue, or of one kind's jobs in it, until a time or until it is resumed; what runs goes on. Zero rows mean that
+// there is a pause.
 func (q *Queries) Pause(ctx context.Context, arg PauseParams) (int64, error) {
 	result, err := q.db.Exec(ctx, pause,
 		arg.Queue,
@@ -131,6 +131,39 @@ func (q *Queries) Pause(ctx context.Context, arg PauseParams) (int64, error) {
 		arg.PausedUntil,
 		arg.PausedBy,
 		arg.Reason,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const replacePause = `-- name: ReplacePause :execrows
+UPDATE sqluice_pauses SET updated_at = $1, paused_at = $2, paused_until = $3, paused_by = $4,
+    reason = $5
+WHERE queue = $6 AND kind = $7
+`
+
+type ReplacePauseParams struct {
+	Now         int64   `json:"now"`
+	PausedAt    int64   `json:"paused_at"`
+	PausedUntil *int64  `json:"paused_until"`
+	PausedBy    *string `json:"paused_by"`
+	Reason      *string `json:"reason"`
+	Queue       string  `json:"queue"`
+	Kind        string  `json:"kind"`
+}
+
+// ReplacePause puts a pause in the place of the one that there is.
+func (q *Queries) ReplacePause(ctx context.Context, arg ReplacePauseParams) (int64, error) {
+	result, err := q.db.Exec(ctx, replacePause,
+		arg.Now,
+		arg.PausedAt,
+		arg.PausedUntil,
+		arg.PausedBy,
+		arg.Reason,
+		arg.Queue,
+		arg.Kind,
 	)
 	if err != nil {
 		return 0, err

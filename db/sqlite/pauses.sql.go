@@ -11,7 +11,7 @@ import (
 
 const endPauses = `-- name: EndPauses :execrows
 DELETE FROM sqluice_pauses WHERE paused_until <= CAST(?1 AS BIGINT)
-  AND (CAST(?2 AS TEXT) IS NULL OR queue = ?2 AND kind = ?3)
+  AND (queue = ?2 AND kind = ?3 OR ?2 IS NULL)
 `
 
 type EndPausesParams struct {
@@ -39,7 +39,8 @@ type GetPauseParams struct {
 	Kind  string `json:"kind"`
 }
 
-// GetPause reads the pause of a queue, which has the kind ”, or of a kind in it, if there is one.
+// GetPause reads the pause of a queue, which has the kind ”, or of a kind in it, if there is one. Until the end of the transaction no
+// other transaction changes it.
 func (q *Queries) GetPause(ctx context.Context, arg GetPauseParams) ([]Pause, error) {
 	rows, err := q.db.QueryContext(ctx, getPause, arg.Queue, arg.Kind)
 	if err != nil {
@@ -110,9 +111,7 @@ func (q *Queries) ListPauses(ctx context.Context) ([]Pause, error) {
 const pause = `-- name: Pause :execrows
 INSERT INTO sqluice_pauses (queue, kind, paused_at, paused_until, paused_by, reason, updated_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?3)
-ON CONFLICT (queue, kind) DO UPDATE SET paused_until = excluded.paused_until, paused_by = excluded.paused_by, reason = excluded.reason,
-    updated_at = excluded.updated_at
-WHERE sqluice_pauses.paused_until < COALESCE(excluded.paused_until, 9223372036854775807)
+ON CONFLICT (queue, kind) DO NOTHING
 `
 
 type PauseParams struct {
@@ -124,8 +123,8 @@ type PauseParams struct {
 	Reason      *string `json:"reason"`
 }
 
-// Pause stops claims from a queue, or of one kind's jobs in it, until a time or until it is resumed; what runs goes on. Of two pauses the
-// later end holds: zero rows mean that there is a pause which ends as late.
+// Pause stops claims from a queue, or of one kind's jobs in it, until a time or until it is resumed; what runs goes on. Zero rows mean that
+// there is a pause.
 func (q *Queries) Pause(ctx context.Context, arg PauseParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, pause,
 		arg.Queue,
@@ -134,6 +133,39 @@ func (q *Queries) Pause(ctx context.Context, arg PauseParams) (int64, error) {
 		arg.PausedUntil,
 		arg.PausedBy,
 		arg.Reason,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const replacePause = `-- name: ReplacePause :execrows
+UPDATE sqluice_pauses SET updated_at = ?1, paused_at = ?2, paused_until = ?3, paused_by = ?4,
+    reason = ?5
+WHERE queue = ?6 AND kind = ?7
+`
+
+type ReplacePauseParams struct {
+	Now         int64   `json:"now"`
+	PausedAt    int64   `json:"paused_at"`
+	PausedUntil *int64  `json:"paused_until"`
+	PausedBy    *string `json:"paused_by"`
+	Reason      *string `json:"reason"`
+	Queue       string  `json:"queue"`
+	Kind        string  `json:"kind"`
+}
+
+// ReplacePause puts a pause in the place of the one that there is.
+func (q *Queries) ReplacePause(ctx context.Context, arg ReplacePauseParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, replacePause,
+		arg.Now,
+		arg.PausedAt,
+		arg.PausedUntil,
+		arg.PausedBy,
+		arg.Reason,
+		arg.Queue,
+		arg.Kind,
 	)
 	if err != nil {
 		return 0, err

@@ -172,7 +172,8 @@ type Querier interface {
 	GetNextRunAfter(ctx context.Context) (int64, error)
 	// GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
 	GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error)
-	// GetPause reads the pause of a queue, which has the kind '', or of a kind in it, if there is one.
+	// GetPause reads the pause of a queue, which has the kind '', or of a kind in it, if there is one. Until the end of the transaction no
+	// other transaction changes it.
 	GetPause(ctx context.Context, arg GetPauseParams) ([]Pause, error)
 	// GetPruneStep looks at the n jobs after one id and up to another: where they end (last_id, 0 when there are none), when the first of
 	// them was created, how many of them may go, and when the next of the others may (next_at, -1 for none). How long a job is kept is
@@ -332,8 +333,8 @@ type Querier interface {
 	NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams) error
 	// OpenQueue opens the queue again that the move with a token closed.
 	OpenQueue(ctx context.Context, token string) (int64, error)
-	// Pause stops claims from a queue, or of one kind's jobs in it, until a time or until it is resumed; what runs goes on. Of two pauses the
-	// later end holds: zero rows mean that there is a pause which ends as late.
+	// Pause stops claims from a queue, or of one kind's jobs in it, until a time or until it is resumed; what runs goes on. Zero rows mean that
+	// there is a pause.
 	Pause(ctx context.Context, arg PauseParams) (int64, error)
 	// PauseSchedule stops a schedule. Zero rows mean that it was paused already, or is not there.
 	PauseSchedule(ctx context.Context, arg PauseScheduleParams) (int64, error)
@@ -378,6 +379,8 @@ type Querier interface {
 	// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
 	// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
 	ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error)
+	// ReplacePause puts a pause in the place of the one that there is.
+	ReplacePause(ctx context.Context, arg ReplacePauseParams) (int64, error)
 	// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
 	// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
 	// that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0

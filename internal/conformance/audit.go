@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -21,6 +23,8 @@ var auditTests = []test{
 	{"NoActor", testAuditNoActor},
 	{"InTheCallersTransaction", testAuditInTransaction},
 	{"Actor", testAuditActor},
+	{"Pauses", testAuditPauses},
+	{"PausesTogether", testAuditPausesTogether},
 	{"Filters", testAuditFilters},
 	{"OldEntries", testAuditOldEntries},
 }
@@ -94,7 +98,7 @@ func testAuditEveryChange(f *fixture) {
 	f.wantAudit(
 		by(one, "ann", inspect.ActionEnqueue),
 		inspect.AuditEntry{Actor: "bob", Action: inspect.ActionPause, Queue: "q"},
-		inspect.AuditEntry{Actor: "bob", Action: inspect.ActionResume, Queue: "q"},
+		inspect.AuditEntry{Actor: "bob", Action: inspect.ActionResume, Queue: "q", Detail: json.RawMessage(`{"ended":{"by":"bob"}}`)},
 		by(one, "ann", inspect.ActionCancel), retried, by(one, "dan", inspect.ActionCancel), by(one, "eve", inspect.ActionDelete),
 		inspect.AuditEntry{Actor: "ann", Action: inspect.ActionEnqueue, Kind: "k", Queue: "default", Jobs: 2, JobIDs: ids},
 	)
@@ -279,6 +283,88 @@ func testAuditActor(f *fixture) {
 	_, err = f.client.Cancel(f.as(name), id)
 	f.must(err)
 	want(f, "actor", f.audit(inspect.AuditFilter{})[0].Actor, name)
+}
+
+// The audit has the pause that another one replaced, one that did not hold, and the one that a resume ended.
+func testAuditPauses(f *fixture) {
+	now := f.store.Now().Truncate(time.Second)
+	soon, late := now.Add(time.Hour), now.Add(2*time.Hour)
+	pause := func(actor string, wanted bool, opts ...jobs.PauseOption) {
+		f.Helper()
+		changed, err := f.client.PauseKind(f.as(actor), "q", "k", opts...)
+		f.must(err)
+		want(f, "whether "+actor+" changed something", changed, wanted)
+	}
+	pause("ann", true, jobs.PauseUntil(soon), jobs.PauseReason(" the provider is down\n"))
+	pause("bob", true, jobs.PauseUntil(late))
+	pause("cay", false, jobs.PauseUntil(soon), jobs.PauseReason("too many requests"))
+	pause("dan", true, jobs.PauseReason("an incident"))
+	pause("eve", false, jobs.PauseReason("another one"))
+	_, err := f.client.ResumeKind(f.as("ann"), "q", "k")
+	f.must(err)
+	_, err = f.client.ResumeKind(f.as("ann"), "q", "k") // which changes nothing
+	f.must(err)
+	entry := func(actor string, action inspect.Action, detail string) inspect.AuditEntry {
+		detail = strings.NewReplacer("SOON", soon.UTC().Format(time.RFC3339), "LATE", late.UTC().Format(time.RFC3339)).Replace(detail)
+		return inspect.AuditEntry{Actor: actor, Action: action, Queue: "q", Kind: "k", Detail: json.RawMessage(detail)}
+	}
+	f.wantAudit(
+		entry("ann", inspect.ActionPauseKind, `{"until":"SOON","reason":"the provider is down"}`),
+		entry("bob", inspect.ActionPauseKind, `{"until":"LATE","replaced":{"until":"SOON","by":"ann","reason":"the provider is down"}}`),
+		entry("cay", inspect.ActionPauseKind, `{"until":"SOON","reason":"too many requests","kept":{"until":"LATE","by":"bob"}}`),
+		entry("dan", inspect.ActionPauseKind, `{"reason":"an incident","replaced":{"until":"LATE","by":"bob"}}`),
+		entry("eve", inspect.ActionPauseKind, `{"reason":"another one","kept":{"by":"dan","reason":"an incident"}}`),
+		entry("ann", inspect.ActionResumeKind, `{"ended":{"by":"dan","reason":"an incident"}}`),
+	)
+}
+
+// When many pause and resume at once, each entry of the audit names the pause that the entry before it left.
+func testAuditPausesTogether(f *fixture) {
+	now := f.store.Now()
+	var group sync.WaitGroup
+	for i := range 8 {
+		client := f.client
+		if i%2 == 1 {
+			client = f.elsewhere()
+		}
+		group.Go(func() {
+			for n := range 6 {
+				ctx := jobs.WithActor(f.ctx, fmt.Sprint(i, "/", n))
+				var err error
+				if n%3 == 2 {
+					_, err = client.ResumeQueue(ctx, "q")
+				} else {
+					_, err = client.PauseQueue(ctx, "q", jobs.PauseUntil(now.Add(time.Duration(1+(i*5+n*7)%11)*time.Hour)))
+				}
+				if err != nil {
+					f.Errorf("%d/%d: %v", i, n, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	type pause struct{ By string }
+	holds := ""
+	for _, e := range f.audit(inspect.AuditFilter{}) {
+		var said struct{ Replaced, Kept, Ended *pause }
+		f.must(json.Unmarshal(e.Detail, &said))
+		before, after := "", e.Actor
+		switch {
+		case said.Replaced != nil:
+			before = said.Replaced.By
+		case said.Kept != nil:
+			before, after = said.Kept.By, said.Kept.By
+		case said.Ended != nil:
+			before, after = said.Ended.By, ""
+		}
+		want(f, "the pause before "+e.Actor+", "+string(e.Action), before, holds)
+		holds = after
+	}
+	queues, err := inspect.New(f.client).Queues(f.ctx)
+	f.must(err)
+	if len(queues) > 0 {
+		want(f, "the pause that is left", queues[0].PausedBy, holds)
+	}
 }
 
 func testAuditFilters(f *fixture) {

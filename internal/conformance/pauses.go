@@ -21,6 +21,7 @@ var pauseTests = []test{
 	{"Refused", testKindPauseRefused},
 	{"NoStatementClaims", testNoStatementClaimsPaused},
 	{"NotHandedOver", testPausedKindNotHanded},
+	{"AfterOneThatIsOver", testKindPauseAfterOne},
 	{"DrainLeavesThem", testDrainLeavesPausedKind},
 	{"BehindThemCostsNothing", testPausedKindCostsNothing},
 	{"InManyQueues", testPausedKindInManyQueues},
@@ -331,13 +332,38 @@ func testKindPauseShown(f *fixture) {
 			Detail: json.RawMessage(fmt.Sprintf(`{"until":%q,"reason":"the disk is full"}`, until.UTC().Format(time.RFC3339Nano))),
 		},
 		inspect.AuditEntry{
+			Actor: "eve", Action: inspect.ActionPauseKind, Queue: "q", Kind: "a",
+			Detail: json.RawMessage(fmt.Sprintf(`{"until":%q,"reason":"a shorter one","kept":{"until":%q,"by":"ann","reason":"the disk is full"}}`,
+				until.Add(-time.Minute).UTC().Format(time.RFC3339Nano), until.UTC().Format(time.RFC3339Nano))),
+		},
+		inspect.AuditEntry{
 			Actor: "bob", Action: inspect.ActionPauseKind, Queue: "q", Kind: "a",
 			Detail: json.RawMessage(fmt.Sprintf(`{"reason":"it's \u003cb\u003ebroken\u003c/b\u003e","replaced":{"until":%q,"by":"ann","reason":"the disk is full"}}`,
 				until.UTC().Format(time.RFC3339Nano))),
 		},
 		inspect.AuditEntry{Actor: "cleo", Action: inspect.ActionPause, Queue: "p"},
-		inspect.AuditEntry{Actor: "dan", Action: inspect.ActionResumeKind, Queue: "q", Kind: "k"},
+		inspect.AuditEntry{
+			Actor: "dan", Action: inspect.ActionResumeKind, Queue: "q", Kind: "k",
+			Detail: json.RawMessage(fmt.Sprintf(`{"ended":{"until":%q,"by":"ann"}}`, until.UTC().Format(time.RFC3339Nano))),
+		},
 	)
+}
+
+// A pause in the place of one that is over begins anew.
+func testKindPauseAfterOne(f *fixture) {
+	f.sql("insert_ended_kind_pause")
+	before := f.store.Now()
+	changed, err := f.client.PauseKind(f.as("ann"), jobs.DefaultQueue, "other", jobs.PauseFor(time.Hour))
+	f.must(err)
+	want(f, "whether it changed something", changed, true)
+	queues, err := inspect.New(f.client).Queues(f.ctx)
+	f.must(err)
+	if at := queues[0].PausedKinds[0].At; at.Before(before.Truncate(time.Millisecond)) {
+		f.Errorf("the pause began at %s", at)
+	}
+	for _, e := range f.audit(inspect.AuditFilter{}) {
+		want(f, "whether the entry has a pause that was replaced", strings.Contains(string(e.Detail), "replaced"), false)
+	}
 }
 
 func testKindPauseByPlainSQL(f *fixture) {

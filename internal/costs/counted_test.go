@@ -787,6 +787,11 @@ func (q counted) ReleaseSuccessors(ctx context.Context, arg db.ReleaseSuccessors
 	return q.own.ReleaseSuccessors(ctx, arg)
 }
 
+func (q counted) ReplacePause(ctx context.Context, arg db.ReplacePauseParams) (int64, error) {
+	q.note("ReplacePause")
+	return q.own.ReplacePause(ctx, arg)
+}
+
 func (q counted) ReplaceWaitingJob(ctx context.Context, arg db.ReplaceWaitingJobParams) (int64, error) {
 	q.note("ReplaceWaitingJob")
 	return q.own.ReplaceWaitingJob(ctx, arg)

@@ -32,7 +32,7 @@ func (q *queue) pause(what paused, until time.Time, reason string) (bool, error)
 	}
 	row, known := q.pauses[what]
 	switch until = micros(until); {
-	case !known:
+	case !known, !row.Until.IsZero() && !row.Until.After(q.now): // one that is over does not count
 		row.PausedAt = q.now
 	case row.Until.IsZero() || !until.IsZero() && !until.After(row.Until):
 		return false, nil

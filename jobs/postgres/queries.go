@@ -975,6 +975,10 @@ func (q queries) ReleaseSuccessors(ctx context.Context, arg db.ReleaseSuccessors
 	return q.own.ReleaseSuccessors(ctx, dbpostgres.ReleaseSuccessorsParams(arg))
 }
 
+func (q queries) ReplacePause(ctx context.Context, arg db.ReplacePauseParams) (int64, error) {
+	return q.own.ReplacePause(ctx, dbpostgres.ReplacePauseParams(arg))
+}
+
 func (q queries) ReplaceWaitingJob(ctx context.Context, arg db.ReplaceWaitingJobParams) (int64, error) {
 	return q.own.ReplaceWaitingJob(ctx, dbpostgres.ReplaceWaitingJobParams(arg))
 }

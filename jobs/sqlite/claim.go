@@ -125,4 +125,6 @@ func inRanges(ids []int64, inRange func(core.IDRange) (int64, error), inList fun
 }
 
 // FreeIDs implements [engine.Store].
-func (c claims) FreeIDs(ctx context.Context, _ db.Querier) error { return c.writer.writes.only.FreeIDs(ctx) }
+func (c claims) FreeIDs(ctx context.Context, _ db.Querier) error {
+	return c.writer.writes.only.FreeIDs(ctx)
+}

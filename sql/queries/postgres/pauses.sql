@@ -3,6 +3,12 @@
 -- (on SQLite none are).
 DELETE FROM sqluice_pauses WHERE (queue, kind) IN (
     SELECT k.queue, k.kind FROM sqluice_pauses AS k WHERE k.paused_until <= CAST(@now AS BIGINT)
-      AND (CAST(sqlc.narg('queue') AS TEXT) IS NULL OR k.queue = sqlc.narg('queue') AND k.kind = sqlc.narg('kind'))
+      AND (k.queue = sqlc.narg('queue') AND k.kind = sqlc.narg('kind') OR sqlc.narg('queue') IS NULL)
     FOR UPDATE SKIP LOCKED
 );
+
+-- name: GetPause :many
+-- GetPause reads the pause of a queue, which has the kind '', or of a kind in it, if there is one. Until the end of the transaction no
+-- other transaction changes it.
+SELECT p.* FROM sqluice_pauses AS p WHERE p.queue = @queue AND p.kind = @kind
+FOR UPDATE;
