@@ -120,8 +120,12 @@ func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time, all bool) e
 // pauseOf returns since when a pause lasts, and until when, by whom and why where that is known.
 func pauseOf(now time.Time, p inspect.KindPause) string {
 	text := age(now, p.At)
-	if !p.Until.IsZero() {
+	switch {
+	case p.Until.IsZero():
+	case p.Until.After(now):
 		text += ", ends " + age(now, p.Until)
+	default: // and no worker has removed it
+		text += ", ended " + age(now, p.Until)
 	}
 	if p.By != "" {
 		text += ", by " + p.By
