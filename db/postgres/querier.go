@@ -114,8 +114,8 @@ type Querier interface {
 	EndPauses(ctx context.Context, arg EndPausesParams) (int64, error)
 	// EndScheduleTick notes what came of a tick.
 	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
-	// EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails those that have no attempt left, killed their process
-	// max_crashes times, or are all to be looked at by a person (fail_all = 1).
+	// EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails each that has no attempt left or that killed its process
+	// max_crashes times; all of them when a person must look at them first (fail_all = 1).
 	EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)

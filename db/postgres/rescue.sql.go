@@ -86,8 +86,8 @@ type EndStuckJobsRow struct {
 	Status    string  `json:"status"`
 }
 
-// EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails those that have no attempt left, killed their process
-// max_crashes times, or are all to be looked at by a person (fail_all = 1).
+// EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails each that has no attempt left or that killed its process
+// max_crashes times; all of them when a person must look at them first (fail_all = 1).
 func (q *Queries) EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error) {
 	rows, err := q.db.Query(ctx, endStuckJobs, arg.Now, arg.MaxCrashes, arg.FailAll)
 	if err != nil {

@@ -3,6 +3,7 @@ package costs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ func BenchmarkStatements(b *testing.B, open func(b *testing.B) jobs.Store) {
 		{"Retry", (*statementBench).retry},
 		{"Rescue", (*statementBench).rescue},
 		{"Report", (*statementBench).report},
+		{"Prune", (*statementBench).prune},
 	} {
 		b.Run(one.name, func(b *testing.B) {
 			s := &statementBench{B: b, store: port.StoreOf(open(b))}
@@ -137,8 +139,28 @@ func (s *statementBench) complete() func(context.Context, db.Querier) error {
 		if err != nil {
 			return err
 		}
+		return s.measured(func() error { return s.done(ctx, q, ids) })
+	}
+}
+
+// done completes jobs.
+func (s *statementBench) done(ctx context.Context, q db.Querier, ids []int64) error {
+	n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: s.now(), WorkerID: s.worker, Attempt: 1, Ids: listOfIDs(ids)})
+	return wantRows(n, benchJobs, err)
+}
+
+// prune removes done jobs, among them the newest one.
+func (s *statementBench) prune() func(context.Context, db.Querier) error {
+	return func(ctx context.Context, q db.Querier) error {
+		ids, err := s.held(ctx, q)
+		if err != nil {
+			return err
+		}
+		if err := s.done(ctx, q, ids); err != nil {
+			return err
+		}
 		return s.measured(func() error {
-			n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: s.now(), WorkerID: s.worker, Attempt: 1, Ids: listOfIDs(ids)})
+			n, err := q.DeleteExpiredJobs(ctx, db.DeleteExpiredJobsParams{After: slices.Min(ids) - 1, LastID: slices.Max(ids), Now: s.now() + time.Second.Microseconds()})
 			return wantRows(n, benchJobs, err)
 		})
 	}

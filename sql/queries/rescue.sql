@@ -15,8 +15,8 @@ WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);
 
 -- name: EndStuckJobs :many
--- EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails those that have no attempt left, killed their process
--- max_crashes times, or are all to be looked at by a person (fail_all = 1).
+-- EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails each that has no attempt left or that killed its process
+-- max_crashes times; all of them when a person must look at them first (fail_all = 1).
 UPDATE sqluice_jobs SET updated_at = @now, status = CASE WHEN cancel_requested_at IS NULL THEN 'failed' ELSE 'cancelled' END,
                 finished_at = @now, lease_until = NULL, last_error = CASE WHEN cancel_requested_at IS NULL THEN (
     SELECT e.message FROM sqluice_job_errors AS e
