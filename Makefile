@@ -171,7 +171,7 @@ postgres-versions: ## Run the tests of plans and the conformance suite on Postgr
 
 .PHONY: conformance
 conformance: ## Run the conformance suite on each engine and write docs/conformance.md
-	go test -count=1 -parallel $(PARALLEL) -json ./jobs/sqlite ./jobs/postgres -run '^Test(Conformance|Deadlines|RulesOfTheApplication|TriggersMeddle|ClockThatFails)' | go run ./internal/conftable docs/conformance.md
+	go test -timeout 40m -count=1 -parallel $(PARALLEL) -json ./jobs/sqlite ./jobs/postgres -run '^Test(Conformance|Deadlines|RulesOfTheApplication|TriggersMeddle|ClockThatFails)' | go run ./internal/conftable docs/conformance.md
 
 .PHONY: mutants
 mutants: ## Break the fence, the guards and the boot check one at a time: a named test must catch each (takes minutes)
