@@ -311,7 +311,9 @@ func putPause(ctx context.Context, q db.Querier, row db.Pause) (pauseDetail, boo
 		switch {
 		case there[0].PausedUntil != nil && *there[0].PausedUntil <= row.UpdatedAt: // it is over, and no worker has removed it
 		case there[0].PausedUntil == nil, row.PausedUntil != nil && *row.PausedUntil <= *there[0].PausedUntil:
-			said.Kept = &before
+			if said != (pauseDetail{}) { // else it adds nothing to what is known
+				said.Kept = &before
+			}
 			return said, false, nil
 		default:
 			row.PausedAt = there[0].PausedAt

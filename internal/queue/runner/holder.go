@@ -74,14 +74,14 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	left := lifecycle.NewLeft()
 	written, err := a.complete(ctx, q, params, left)
 	if err != nil {
-		return err
+		return core.EndFirst(ctx, err) // a renewal may have found before that the lease is lost, and has ended ctx
 	}
 	if !written {
 		a.cancel(jobtype.ErrLeaseLost)
 		return jobtype.ErrLeaseLost
 	}
 	if err := left.Conclude(ctx, q, params.Now); err != nil {
-		return err
+		return core.EndFirst(ctx, err)
 	}
 	a.executor.mu.Lock()
 	defer a.executor.mu.Unlock()
