@@ -265,6 +265,13 @@ func (q timed) DeleteJobHistory(ctx context.Context, arg DeleteJobHistoryParams)
 	return value, err
 }
 
+func (q timed) DeleteJobRefusals(ctx context.Context, arg int64) error {
+	began := time.Now()
+	err := q.own.DeleteJobRefusals(ctx, arg)
+	q.hook("DeleteJobRefusals", time.Since(began), err)
+	return err
+}
+
 func (q timed) DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.DeleteOldAudit(ctx, arg)

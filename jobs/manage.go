@@ -293,7 +293,7 @@ func (c *Client) pause(ctx context.Context, change queueChange, opts []PauseOpti
 func putPause(ctx context.Context, q db.Querier, row db.Pause) (pauseDetail, bool, error) {
 	said := detailOf(row)
 	said.By = "" // which the entry has by itself
-	for {
+	for range pauseTries {
 		n, err := q.Pause(ctx, db.PauseParams{
 			Queue: row.Queue, Kind: row.Kind, Now: row.UpdatedAt, PausedUntil: row.PausedUntil, PausedBy: row.PausedBy, Reason: row.Reason,
 		})
@@ -305,11 +305,11 @@ func putPause(ctx context.Context, q db.Querier, row db.Pause) (pauseDetail, boo
 			return said, false, err
 		}
 		if len(there) == 0 {
-			continue // it was resumed in between
+			continue // it was resumed in between, or the application ignores the new row
 		}
 		before := detailOf(there[0])
 		switch {
-		case there[0].PausedUntil != nil && *there[0].PausedUntil <= row.UpdatedAt: // it is over, and no worker has removed it
+		case isOver(there[0], row.UpdatedAt):
 		case there[0].PausedUntil == nil, row.PausedUntil != nil && *row.PausedUntil <= *there[0].PausedUntil:
 			if said != (pauseDetail{}) { // else it adds nothing to what is known
 				said.Kept = &before
@@ -322,9 +322,21 @@ func putPause(ctx context.Context, q db.Querier, row db.Pause) (pauseDetail, boo
 		n, err = q.ReplacePause(ctx, db.ReplacePauseParams{
 			Queue: row.Queue, Kind: row.Kind, Now: row.UpdatedAt, PausedAt: row.PausedAt, PausedUntil: row.PausedUntil, PausedBy: row.PausedBy, Reason: row.Reason,
 		})
+		if n == 0 {
+			said = pauseDetail{} // nothing was changed
+		}
 		return said, n > 0, err
 	}
+	return pauseDetail{}, false, errPauseIgnored
 }
+
+// pauseTries is how often a pause is added before the caller gets an error: other callers may add and remove one in between.
+const pauseTries = 20
+
+var errPauseIgnored = errors.New("the database neither takes the row of the pause nor has one: a trigger or a policy of the application on sqluice_pauses ignores it")
+
+// isOver reports whether a pause has ended and no worker has removed it yet.
+func isOver(row db.Pause, now int64) bool { return row.PausedUntil != nil && *row.PausedUntil <= now }
 
 // pauseDetail is what the audit has of a pause: its end and its reason, where it has them, and the pause that was there.
 type pauseDetail struct {
@@ -353,17 +365,18 @@ func (c *Client) resume(ctx context.Context, change queueChange) (bool, error) {
 	if err := change.validate(); err != nil {
 		return false, fmt.Errorf("%s: %w", change, err)
 	}
-	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, _ int64, _ *string) (changed bool, detail json.RawMessage, err error) {
+	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, now int64, _ *string) (changed bool, detail json.RawMessage, err error) {
 		there, err := q.GetPause(ctx, db.GetPauseParams{Queue: change.queue, Kind: core.Deref(change.kind)})
 		if err != nil || len(there) == 0 {
 			return false, nil, err
 		}
-		ended := detailOf(there[0])
-		if detail, err = (pauseDetail{Ended: &ended}).text(); err != nil {
+		n, err := q.Resume(ctx, db.ResumeParams{Queue: change.queue, Kind: core.Deref(change.kind)})
+		if err != nil || n == 0 || isOver(there[0], now) {
 			return false, nil, err
 		}
-		n, err := q.Resume(ctx, db.ResumeParams{Queue: change.queue, Kind: core.Deref(change.kind)})
-		return n > 0, detail, err
+		ended := detailOf(there[0])
+		detail, err = pauseDetail{Ended: &ended}.text()
+		return true, detail, err
 	})
 }
 
@@ -383,11 +396,11 @@ func (c *Client) changeQueue(
 		return false, err
 	}
 	err = lifecycle.ChangeQueue(ctx, c.scope(), core.WorkReady, change.queue, func(ctx context.Context, q db.Querier) error {
-		now := core.Micros(c.store.Now())
-		made, detail, err := set(ctx, q, now, author.Name())
+		made, detail, err := set(ctx, q, core.Micros(c.store.Now()), author.Name())
 		if changed = made; err != nil || !made && detail == nil {
 			return err
 		}
+		now := core.Micros(c.store.Now()) // set may have waited for another caller, whose entry is older
 		return author.Record(ctx, q, now, audit.Entry{Action: change.action, Queue: change.queue, Kind: core.Deref(change.kind), Detail: detail})
 	})
 	return changed && err == nil, err

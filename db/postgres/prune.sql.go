@@ -114,6 +114,16 @@ func (q *Queries) DeleteJobErrors(ctx context.Context, jobID int64) error {
 	return err
 }
 
+const deleteJobRefusals = `-- name: DeleteJobRefusals :exec
+DELETE FROM sqluice_refusals WHERE job_id = $1
+`
+
+// DeleteJobRefusals removes why the database refused what concerns a job.
+func (q *Queries) DeleteJobRefusals(ctx context.Context, jobID int64) error {
+	_, err := q.db.Exec(ctx, deleteJobRefusals, jobID)
+	return err
+}
+
 const deleteRetention = `-- name: DeleteRetention :execrows
 DELETE FROM sqluice_retentions WHERE queue = CAST($1 AS TEXT) AND kind = CAST($2 AS TEXT) AND status = CAST($3 AS TEXT)
     AND origin = (SELECT MIN(r.origin) FROM sqluice_retentions AS r

@@ -86,6 +86,8 @@ type Querier interface {
 	DeleteJobErrors(ctx context.Context, jobID int64) error
 	// DeleteJobHistory removes the steps of one length that began since one time and before another.
 	DeleteJobHistory(ctx context.Context, arg DeleteJobHistoryParams) (int64, error)
+	// DeleteJobRefusals removes why the database refused what concerns a job.
+	DeleteJobRefusals(ctx context.Context, jobID int64) error
 	// DeleteOldAudit removes up to n rows from before a time, the oldest first.
 	DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error)
 	// DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.

@@ -38,7 +38,7 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 		"Rescue": testRefusedRescue, "Counts": testRefusedCounts, "Workers": testRefusedWorkers,
 		"Expiry": testRefusedExpiry, "Schedule": testRefusedSchedule, "ScheduleCancel": testIgnoredCancelOfASchedule, "Pauses": testRefusedPauses,
 		"Times": testRefusalTimes, "Renewal": testRefusedRenewal, "PassesBesideKept": testPassesBesideKept, "Changes": testRefusedChanges,
-		"Stop": testRefusedEndAtAStop, "Emptying": testRefusedEmptying,
+		"Stop": testRefusedEndAtAStop, "Emptying": testRefusedEmptying, "IgnoredPauses": testIgnoredPauses,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +75,25 @@ func testRefusedEndAtAStop(f *fixture, rules func(*fixture, string)) {
 	f.must(next.stop())
 }
 
+// A pause, or its end, that a trigger ignores changes nothing and is not in the audit. A new one is an error: nothing is paused.
+func testIgnoredPauses(f *fixture, rules func(*fixture, string)) {
+	rules(f, "ignore_pauses")
+	if _, err := f.client.PauseQueue(f.as("ann"), "ignored"); err == nil || !strings.Contains(err.Error(), "sqluice_pauses") {
+		f.Errorf("a new pause that is ignored gives %v", err)
+	}
+	_, err := f.client.PauseQueue(f.as("ann"), "q", jobs.PauseFor(time.Hour))
+	f.must(err)
+	changed, err := f.client.PauseQueue(f.as("bob"), "q", jobs.PauseFor(2*time.Hour))
+	f.must(err)
+	want(f, "whether a longer pause changed something", changed, false)
+	changed, err = f.client.ResumeQueue(f.as("cay"), "q")
+	f.must(err)
+	want(f, "whether a resume changed something", changed, false)
+	for _, e := range f.audit(inspect.AuditFilter{}) {
+		want(f, "the actor of an entry", e.Actor, "ann")
+	}
+}
+
 // A newest job that the database does not let the pruner empty is set aside, and emptied later by the same pruner.
 func testRefusedEmptying(f *fixture, rules func(*fixture, string)) {
 	newest := f.enqueue("emptied")
@@ -94,6 +113,9 @@ func testRefusedEmptying(f *fixture, rules func(*fixture, string)) {
 	want(f, "payload of the newest while it is set aside", string(f.get(newest).Payload), payload)
 	f.must(prune.Retry(f.ctx, p.Scope))
 	p.pass()
+	refusals, err := inspect.New(f.client).Refusals(f.ctx)
+	f.must(err)
+	want(f, "refusals that are left", refusals["prune"], 0)
 	want(f, "payload of the newest after all", string(f.get(newest).Payload), `"`+jobs.Forgotten+`"`)
 }
 

@@ -182,6 +182,11 @@ func (q counted) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryPa
 	return q.own.DeleteJobHistory(ctx, arg)
 }
 
+func (q counted) DeleteJobRefusals(ctx context.Context, arg int64) error {
+	q.note("DeleteJobRefusals")
+	return q.own.DeleteJobRefusals(ctx, arg)
+}
+
 func (q counted) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
 	q.note("DeleteOldAudit")
 	return q.own.DeleteOldAudit(ctx, arg)

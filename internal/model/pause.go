@@ -32,7 +32,7 @@ func (q *queue) pause(what paused, until time.Time, reason string) (bool, error)
 	}
 	row, known := q.pauses[what]
 	switch until = micros(until); {
-	case !known, !row.Until.IsZero() && !row.Until.After(q.now): // one that is over does not count
+	case !known, row.isOver(q.now):
 		row.PausedAt = q.now
 	case row.Until.IsZero() || !until.IsZero() && !until.After(row.Until):
 		return false, nil
@@ -42,17 +42,20 @@ func (q *queue) pause(what paused, until time.Time, reason string) (bool, error)
 	return true, nil
 }
 
-// resume ends a pause and reports whether there was one.
+// resume ends a pause and reports whether there was one that was not over.
 func (q *queue) resume(what paused) bool {
-	_, known := q.pauses[what]
+	row, known := q.pauses[what]
 	delete(q.pauses, what)
-	return known
+	return known && !row.isOver(q.now)
 }
+
+// isOver reports whether a pause has ended.
+func (p pause) isOver(now time.Time) bool { return !p.Until.IsZero() && !p.Until.After(now) }
 
 // resumeDue ends the pauses whose end has come.
 func (q *queue) resumeDue() {
 	for what, row := range q.pauses {
-		if !row.Until.IsZero() && !row.Until.After(q.now) {
+		if row.isOver(q.now) {
 			q.resume(what)
 		}
 	}

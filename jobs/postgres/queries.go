@@ -199,6 +199,10 @@ func (q queries) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryPa
 	return q.own.DeleteJobHistory(ctx, dbpostgres.DeleteJobHistoryParams(arg))
 }
 
+func (q queries) DeleteJobRefusals(ctx context.Context, arg int64) error {
+	return q.own.DeleteJobRefusals(ctx, arg)
+}
+
 func (q queries) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
 	return q.own.DeleteOldAudit(ctx, dbpostgres.DeleteOldAuditParams(arg))
 }

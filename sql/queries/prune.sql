@@ -43,6 +43,10 @@ WHERE sqluice_jobs.id = @id AND (status = 'done' OR status = 'failed' OR status 
 -- DeleteJobErrors removes the errors of a job.
 DELETE FROM sqluice_job_errors WHERE job_id = @job_id;
 
+-- name: DeleteJobRefusals :exec
+-- DeleteJobRefusals removes why the database refused what concerns a job.
+DELETE FROM sqluice_refusals WHERE job_id = @job_id;
+
 -- name: ListRetentions :many
 -- ListRetentions lists the rules for how long ended jobs are kept.
 SELECT r.* FROM sqluice_retentions AS r ORDER BY r.queue, r.kind, r.status, r.origin;

@@ -34,8 +34,7 @@ func (w walk) emptyNewest(ctx context.Context, sum *Result, after int64, step db
 		if err := q.DeleteJobErrors(ctx, id); err != nil {
 			return 0, err
 		}
-		_, err = q.ForgetRefusals(ctx, id)
-		return n, err
+		return n, q.DeleteJobRefusals(ctx, id)
 	})
 	if err != nil && w.scope.Store.RefusesRow(err) {
 		err = w.setAside(ctx, sum, id, err)
