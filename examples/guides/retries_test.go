@@ -35,7 +35,7 @@ func charge(bank string) jobs.Handler[Payment] {
 		if err != nil {
 			return err
 		}
-		request.Header.Set("Idempotency-Key", "charge-"+strconv.FormatInt(job.ID, 10))
+		request.Header.Set("Idempotency-Key", "charge-"+job.IdempotencyKey())
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			return err // another attempt, after RetryDelay

@@ -22,6 +22,35 @@ var updateTests = []test{
 	{"Redacted", testUpdateRedacted},
 	{"OneWinsAgainstAClaim", testUpdateAgainstClaims},
 	{"HandedOver", testUpdateHandedOver},
+	{"GivesAnotherKey", testUpdateKey},
+}
+
+// The key of a job is the same in each attempt, and another one with another payload.
+func testUpdateKey(f *fixture) {
+	var keys []string
+	handler := on("k", func(_ context.Context, job jobs.Job) error {
+		keys = append(keys, job.IdempotencyKey())
+		return jobs.RetryIn(time.Hour, errors.New("bad"))
+	})
+	id, other := f.enqueue("k"), f.enqueue("k")
+	again := func() {
+		f.Helper()
+		f.drain(jobs.Config{}, handler)
+		f.must(f.client.Retry(f.ctx, id))
+	}
+	again()
+	f.must(f.client.Delete(f.ctx, other))
+	again()
+	f.must(f.client.Update(f.ctx, id, jobs.SetPayload(map[string]int{"n": 2})))
+	again()
+	if len(keys) != 4 || keys[0] == keys[1] || keys[2] != keys[0] && keys[2] != keys[1] || keys[3] == keys[0] || keys[3] == keys[1] {
+		f.Errorf("the keys are %q", keys)
+	}
+	for _, key := range keys {
+		if len(key) > 64 || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			f.Errorf("the key is %q", key)
+		}
+	}
 }
 
 func testUpdateEveryColumn(f *fixture) {

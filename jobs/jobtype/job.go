@@ -2,6 +2,7 @@ package jobtype
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -58,6 +59,15 @@ func (j *Job) Due() time.Time {
 		return j.CreatedAt
 	}
 	return j.RunAfter
+}
+
+// IdempotencyKey returns a key under which another service knows the work that the job asks for: the same in each attempt, and no other
+// job's, also of another database. It has letters, digits and underscores, at most 64. A payload that is replaced or updated
+// gives the job another key, so that a service that has done the work for the former payload does not skip the new one. It has a part of
+// the payload's SHA-256, by which a payload of few possible values can be guessed.
+func (j Job) IdempotencyKey() string {
+	sum := sha256.Sum256(j.Payload)
+	return fmt.Sprintf("job_%d_%d_%x", j.ID, j.CreatedAt.UnixMicro(), sum[:8])
 }
 
 // Holder is the attempt that a handler's copy of a job belongs to. Its methods are those of Job of the same names, and
