@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -28,9 +27,6 @@ type receiver struct {
 	poster *webhook.Poster
 	client *jobs.Client
 	log    *slog.Logger
-
-	mu    sync.Mutex
-	until time.Time // when the receiver, which has asked for it, may be called again
 }
 
 // answerLimit is how many bytes of an answer are read: more than a result has, so that it is known that there are more.
@@ -55,9 +51,6 @@ func place(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // handle posts the payload; the answer decides the job's outcome.
 func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMessage) error {
-	if wait := w.wait(); wait > 0 {
-		return w.putOff(ctx, job, wait)
-	}
 	answer, err := w.poster.Post(ctx, w.url, job, payload)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -78,54 +71,44 @@ func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMes
 		return jobs.Discard(failure(answer, body))
 	}
 	if delay, asked := webhook.RetryAfter(answer, time.Now()); asked {
-		w.throttle(delay)
 		w.log.Info("the receiver asks to wait", "kind", w.kind, "status", answer.StatusCode, "for", delay)
 		return w.putOff(ctx, job, delay)
 	}
 	return failure(answer, body)
 }
 
-// putOff puts a job off, and pauses its kind in its queue for as long, so that no worker claims others in vain and their start-by times hold.
+// putOff pauses a job's kind in its queue and gives the job back, which waits behind the pause with all others of the kind: when a person
+// resumes the kind, they run. What a receiver asked for stands in the pause alone.
 func (w *receiver) putOff(ctx context.Context, job jobs.Job, delay time.Duration) error {
 	if err := w.pause(ctx, job, delay); err != nil {
 		w.log.Warn("the kind could not be paused", "kind", job.Kind, "queue", job.Queue, "error", err)
+		return jobs.Snooze(delay)
 	}
-	return jobs.Snooze(delay)
+	return jobs.Snooze(0)
 }
 
-// pause pauses a job's kind in its queue, unless it is paused, perhaps by a person and for longer.
+// pause pauses a job's kind in its queue, unless a pause is there that lasts for as long: other jobs of the kind may have had the same answer.
 func (w *receiver) pause(ctx context.Context, job jobs.Job, delay time.Duration) error {
 	queues, err := inspect.New(w.client).Queues(ctx)
 	if err != nil {
 		return err
 	}
+	least := time.Now().Add(delay - time.Second) // a second more or less is no reason for another pause
 	for _, q := range queues {
-		if q.Name == job.Queue && slices.ContainsFunc(q.PausedKinds, func(p inspect.KindPause) bool { return p.Kind == job.Kind }) {
+		if q.Name == job.Queue && slices.ContainsFunc(q.PausedKinds, func(p inspect.KindPause) bool {
+			return p.Kind == job.Kind && (p.Until.IsZero() || p.Until.After(least))
+		}) {
 			return nil
 		}
 	}
-	_, err = w.client.PauseKind(jobs.WithActor(ctx, "sqluice work --post"), job.Queue, job.Kind, jobs.PauseFor(delay))
+	_, err = w.client.PauseKind(jobs.WithActor(ctx, "sqluice work --post"), job.Queue, job.Kind, jobs.PauseFor(delay),
+		jobs.PauseReason("the receiver asks to wait"))
 	return err
 }
 
 // failure is the error of an answer.
 func failure(answer *http.Response, body *head) error {
 	return &jobs.OutputError{Err: errors.New("the receiver answered " + answer.Status), Output: string(bytes.ToValidUTF8(body.kept, nil))}
-}
-
-// wait returns for how long the receiver has asked not to be called.
-func (w *receiver) wait() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return time.Until(w.until)
-}
-
-func (w *receiver) throttle(delay time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if until := time.Now().Add(delay); until.After(w.until) {
-		w.until = until
-	}
 }
 
 // postValue collects the receivers of --post, one for each kind.

@@ -112,6 +112,11 @@ func payloadsArePosted(t *testing.T, c *cli) {
 				w.Header().Set("Retry-After", "1")
 				w.WriteHeader(http.StatusTooManyRequests)
 			}
+		case "/closed":
+			if n == 1 {
+				w.Header().Set("Retry-After", "86400")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
 		case "/slow":
 			<-blocked
 		case "/moved":
@@ -190,9 +195,31 @@ func payloadsArePosted(t *testing.T, c *cli) {
 		}
 	}
 
+	// A payload that replaces another one has an id of its own: the receiver may have processed the former.
+	c.ok("update", ids["fails"], "--payload", `{"to": "bob"}`)
+	c.ok("retry", ids["fails"])
+	work([]string{"fails"})
+	if sent := v.requests("/fails"); len(sent) != 2 || sent[0].Header.Get("webhook-id") == sent[1].Header.Get("webhook-id") {
+		t.Errorf("%d requests, and the id of another payload is the same", len(sent))
+	}
+
+	// What a receiver asked for stands in the pause alone: a person who resumes the kind makes the worker try at once.
+	closed := c.enqueue("closed")
+	worker := c.startWith([]string{secretVariable + "=" + webhookSecret}, "work", "--concurrency", "1", "--post", "closed="+v.URL+"/closed")
+	eventually(t, "the kind is paused for a day", func() bool {
+		return strings.Contains(c.ok("queues"), "the receiver asks to wait")
+	})
+	c.ok("queues", "resume", "default", "--kind", "closed")
+	c.ok("wait", closed, "--timeout", "2m")
+	worker.signal(syscall.SIGTERM)
+	worker.wantExit(exitOK)
+	if job := c.show(closed); job.Status != jobs.StatusDone || job.Uncounted != 1 || len(v.requests("/closed")) != 2 {
+		t.Errorf("the job is %s after %d requests, %d of them uncounted", job.Status, len(v.requests("/closed")), job.Uncounted)
+	}
+
 	// A receiver that asks to wait gets no request of any job of the kind meanwhile, and no attempt counts.
 	first, second := c.enqueue("later"), c.enqueue("later")
-	worker := c.startWith([]string{secretVariable + "=" + webhookSecret}, "work", "--concurrency", "1", "--post", "later="+v.URL+"/later")
+	worker = c.startWith([]string{secretVariable + "=" + webhookSecret}, "work", "--concurrency", "1", "--post", "later="+v.URL+"/later")
 	c.ok("wait", first, "--timeout", "2m")
 	c.ok("wait", second, "--timeout", "2m")
 	worker.signal(syscall.SIGTERM)

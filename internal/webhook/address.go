@@ -13,9 +13,16 @@ func onlyPublic(_, address string, _ syscall.RawConn) error {
 		return err
 	}
 	if !public(at.Addr()) {
-		return fmt.Errorf("it redirects to the address %s, which is not public: allow it with --post-private", at.Addr())
+		return notPublicError{at.Addr()}
 	}
 	return nil
+}
+
+// notPublicError is the error of a redirect to an address.
+type notPublicError struct{ at netip.Addr }
+
+func (e notPublicError) Error() string {
+	return fmt.Sprintf("it redirects to the address %s, which is not public: allow it with --post-private", e.at)
 }
 
 // special are the blocks beside those that package netip knows that lead to no public host, or that contain an IPv4 address: of RFC 6890, and

@@ -28,8 +28,9 @@ const (
 // Poster posts payloads. Make one with [New]; it may be used concurrently.
 type Poster struct {
 	config Config
-	first  *http.Client // to the URL that the operator has given
-	next   *http.Client // to where an answer leads: to public addresses only, unless the operator allows others
+	proxy  func(*http.Request) (*url.URL, error)
+	first  *http.Transport // to the URL that the operator has given
+	next   *http.Transport // to where an answer leads: to public addresses only, unless the operator allows others
 }
 
 // Config says how a Poster posts. Agent and Secrets are needed; a Timeout of 0 means none, and 0 Conns are as many as package http keeps.
@@ -42,23 +43,23 @@ type Config struct {
 }
 
 // New returns a Poster.
-func New(c Config) *Poster {
-	p := &Poster{config: c, first: newClient(http.ProxyFromEnvironment, nil, c.Conns)}
+func New(c Config) *Poster { return newPoster(c, http.ProxyFromEnvironment) }
+
+func newPoster(c Config, proxy func(*http.Request) (*url.URL, error)) *Poster {
+	p := &Poster{config: c, proxy: proxy, first: newTransport(proxy, nil, c.Conns)}
 	p.next = p.first
 	if !c.Private {
-		p.next = newClient(nil, onlyPublic, c.Conns) // without a proxy, which would look up names by itself
+		p.next = newTransport(nil, onlyPublic, c.Conns) // without a proxy, which would look up names by itself
 	}
 	return p
 }
 
-func newClient(proxy func(*http.Request) (*url.URL, error), control func(network, address string, _ syscall.RawConn) error, conns int) *http.Client {
+// newTransport returns a transport. It is used without an http.Client, whose errors have the text of a redirect's URL.
+func newTransport(proxy func(*http.Request) (*url.URL, error), control func(network, address string, _ syscall.RawConn) error, conns int) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: control}
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy: proxy, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: conns, MaxIdleConnsPerHost: conns,
-			IdleConnTimeout: idleConnection, TLSHandshakeTimeout: dialTimeout, MaxResponseHeaderBytes: 64 << 10,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	return &http.Transport{
+		Proxy: proxy, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: conns, MaxIdleConnsPerHost: conns,
+		IdleConnTimeout: idleConnection, TLSHandshakeTimeout: dialTimeout, MaxResponseHeaderBytes: 64 << 10,
 	}
 }
 
@@ -81,46 +82,63 @@ func (p *Poster) Post(ctx context.Context, to *url.URL, job jobs.Job, payload []
 			err = cause
 		}
 		cancel()
-		return nil, WithoutURL(err)
+		return nil, err
 	}
 	answer.Body = &cancelledBody{answer.Body, cancel}
 	return answer, nil
 }
 
 func (p *Poster) follow(ctx context.Context, to *url.URL, job jobs.Job, payload []byte) (*http.Response, error) {
-	client := p.first
+	transport := p.first
 	for range mostRedirects + 1 {
 		request, err := p.request(ctx, to, job, payload)
 		if err != nil {
 			return nil, err
 		}
-		answer, err := client.Do(request)
+		answer, err := transport.RoundTrip(request)
 		if err != nil {
-			return nil, err
+			return nil, p.aboutProxy(request, transport, err)
 		}
 		if answer.StatusCode != http.StatusTemporaryRedirect && answer.StatusCode != http.StatusPermanentRedirect {
 			return answer, nil
 		}
 		from := to
 		to, err = answer.Location()
-		if err := errors.Join(err, answer.Body.Close()); err != nil {
-			return nil, WithoutURL(err)
+		switch closed := answer.Body.Close(); {
+		case errors.Is(err, http.ErrNoLocation):
+			return nil, errors.New("it redirects without a Location")
+		case err != nil: // whose text has the URL
+			return nil, errors.New("it redirects to a Location that is no URL")
+		case closed != nil:
+			return nil, closed
 		}
 		if from.Scheme == "https" && to.Scheme != "https" {
 			return nil, errors.New("it redirects from https to another scheme")
 		}
-		client = p.next
+		transport = p.next
 	}
 	return nil, fmt.Errorf("it redirects more than %d times", mostRedirects)
 }
 
-// request returns a signed request, as the Standard Webhooks specification says.
+// aboutProxy adds to an error of a connection that a redirect went without the proxy that there is.
+func (p *Poster) aboutProxy(request *http.Request, transport *http.Transport, err error) error {
+	if transport == p.first || errors.As(err, new(notPublicError)) || !errors.As(err, new(*net.OpError)) {
+		return err
+	}
+	if proxy, fault := p.proxy(request); fault != nil || proxy == nil {
+		return err
+	}
+	return fmt.Errorf("%w (a redirect is followed without the proxy: allow it to use the proxy, and private addresses, with --post-private)", err)
+}
+
+// request returns a signed request, as the Standard Webhooks specification says. It goes out again when the receiver closes an idle
+// connection at that moment: its id lets the receiver know it.
 func (p *Poster) request(ctx context.Context, to *url.URL, job jobs.Job, payload []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(payload))
-	if err != nil {
-		return nil, err
+	if err != nil { // whose text has the URL
+		return nil, errors.New("the URL is none that a request can be sent to")
 	}
-	id, now := messageID(job), time.Now()
+	id, now := job.IdempotencyKey(), time.Now()
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "User-Agent": p.config.Agent,
 		headerID: id, headerTime: strconv.FormatInt(now.Unix(), 10), headerSignature: signature(p.config.Secrets, id, now, payload),
@@ -128,6 +146,11 @@ func (p *Poster) request(ctx context.Context, to *url.URL, job jobs.Job, payload
 		"Sqluice-Kind": url.PathEscape(job.Kind), "Sqluice-Queue": url.PathEscape(job.Queue),
 	} {
 		request.Header.Set(name, value)
+	}
+	request.Header["Idempotency-Key"] = []string{} // is not sent, and allows package http to repeat the request
+	if user := to.User; user != nil {
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
 	}
 	return request, nil
 }
@@ -141,12 +164,4 @@ type cancelledBody struct {
 func (b *cancelledBody) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()
-}
-
-// WithoutURL returns the cause of an error of package http, whose text has the URL with what may be secret in it.
-func WithoutURL(err error) error {
-	if failed := (*url.Error)(nil); errors.As(err, &failed) {
-		return failed.Err
-	}
-	return err
 }

@@ -5,11 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/sqluice/sqluice/jobs"
 )
 
 // The headers of the Standard Webhooks specification.
@@ -38,11 +35,6 @@ func ParseSecrets(text string) (secrets [][]byte, err error) {
 		secrets = append(secrets, secret)
 	}
 	return secrets, nil
-}
-
-// messageID is the id of a job's message: the same in each attempt, and no other job's, also of another database.
-func messageID(job jobs.Job) string {
-	return "job_" + strconv.FormatInt(job.ID, 10) + "_" + strconv.FormatInt(job.CreatedAt.UnixMicro(), 10)
 }
 
 // signature returns the header webhook-signature of a message that is sent at a time: a signature by each secret.

@@ -3,6 +3,7 @@ package webhook
 import (
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 )
@@ -45,7 +46,9 @@ func TestRetryAfter(t *testing.T) {
 		{429, "120", 2 * time.Minute, true}, {503, " 7 ", 7 * time.Second, true}, {429, "0", time.Second, true},
 		{503, "Fri, 27 Nov 2026 12:01:00 GMT", time.Minute, true}, {503, "Fri, 27 Nov 2026 11:00:00 GMT", time.Second, true},
 		{429, "999999999", longest, true}, {503, "Fri, 27 Nov 2099 11:00:00 GMT", longest, true},
-		{429, "", 0, false}, {429, "soon", 0, false}, {429, "-1", 0, false}, {500, "120", 0, false}, {200, "120", 0, false},
+		{429, "9999999999", longest, true}, {429, "1.5", 2 * time.Second, true}, {503, "0.2", time.Second, true}, {429, "86400.5", longest, true},
+		{503, strings.Repeat("9", 400), longest, true},
+		{429, "", 0, false}, {429, "soon", 0, false}, {429, "-1", 0, false}, {429, "1e3", 0, false}, {429, "0x1p3", 0, false}, {429, "inf", 0, false}, {429, "1.", 0, false}, {500, "120", 0, false}, {200, "120", 0, false},
 	} {
 		answer := &http.Response{StatusCode: c.status, Header: http.Header{"Retry-After": {c.header}}}
 		if have, asked := RetryAfter(answer, now); have != c.want || asked != c.asked {
