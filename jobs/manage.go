@@ -330,7 +330,7 @@ func putPause(ctx context.Context, q db.Querier, row db.Pause) (pauseDetail, boo
 	return pauseDetail{}, false, errPauseIgnored
 }
 
-// pauseTries is how often a pause is added before the caller gets an error: other callers may add and remove one in between.
+// pauseTries bounds the tries to add a pause: between two of them other callers may add one and remove it.
 const pauseTries = 20
 
 var errPauseIgnored = errors.New("the database neither takes the row of the pause nor has one: a trigger or a policy of the application on sqluice_pauses ignores it")
@@ -338,7 +338,7 @@ var errPauseIgnored = errors.New("the database neither takes the row of the paus
 // isOver reports whether a pause has ended and no worker has removed it yet.
 func isOver(row db.Pause, now int64) bool { return row.PausedUntil != nil && *row.PausedUntil <= now }
 
-// pauseDetail is what the audit has of a pause: its end and its reason, where it has them, and the pause that was there.
+// pauseDetail is the detail of an audit entry of a pause: the end and the reason, if given, and the pause that the database had.
 type pauseDetail struct {
 	Until    time.Time    `json:"until,omitzero"`
 	By       string       `json:"by,omitempty"`
@@ -348,7 +348,7 @@ type pauseDetail struct {
 	Ended    *pauseDetail `json:"ended,omitempty"`    // by a resume
 }
 
-// detailOf returns what the audit has of a pause.
+// detailOf returns the detail of a pause.
 func detailOf(row db.Pause) pauseDetail {
 	return pauseDetail{Until: core.Time(core.Deref(row.PausedUntil)), By: core.Deref(row.PausedBy), Reason: core.Deref(row.Reason)}
 }
