@@ -27,8 +27,11 @@ var updateTests = []test{
 
 // The key of a job is the same in each attempt, and another one with another payload.
 func testUpdateKey(f *fixture) {
+	var mu sync.Mutex
 	var keys []string
 	handler := on("k", func(_ context.Context, job jobs.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
 		keys = append(keys, job.IdempotencyKey())
 		return jobs.RetryIn(time.Hour, errors.New("bad"))
 	})
