@@ -52,6 +52,8 @@ type role struct {
 	Keys  []string // the ids of the keys that it encrypts and decrypts with; none encrypt nothing
 	User  string   // whose jobs an enqueuer adds, or who is forgotten
 	Fails bool     // a handler fails now and then
+
+	Release release // of a service
 }
 
 func (r role) play() error {
@@ -89,6 +91,8 @@ func (r role) play() error {
 		err = p.rekey(ctx)
 	case doForget:
 		err = p.forget(ctx)
+	case doService:
+		err = p.service(ctx)
 	default:
 		err = p.work(ctx)
 	}

@@ -35,7 +35,7 @@ func (s *scribe) note(e history.Event) {
 // process may die before the commit, and its end may be refused.
 func (s *scribe) observer() *jobs.Observer {
 	return &jobs.Observer{Finished: func(f jobs.Finished) {
-		if f.Kind == kind && f.Fate == jobs.FateDone {
+		if (f.Kind == kind || f.Kind == newKind) && f.Fate == jobs.FateDone {
 			s.note(history.Event{What: history.Ok, Job: f.ID, Attempt: f.Attempt})
 		}
 	}}
