@@ -108,7 +108,7 @@ func TestFormOfAJob(t *testing.T) {
 		if at := job().RunAfter; !at.Equal(time.Date(2091, 5, 6, 7, 8, 0, 0, time.UTC)) {
 			t.Errorf("the job is due at %s", at)
 		}
-		for field, value := range map[string]string{"priority": "high", "max_attempts": "0", "run_after": "soon", "queue": "", "payload": "{"} {
+		for field, value := range map[string]string{"priority": "high", "max_attempts": "-1", "run_after": "soon", "queue": "", "payload": "{"} {
 			has(t, "with a wrong "+field, v.send("/jobs/update", fields(map[string]string{field: value})), `class="flash bad"`)
 		}
 		_, err = client.Cancel(t.Context(), 1)

@@ -50,7 +50,7 @@ func (c *Client) EnqueueMany(ctx context.Context, kind string, payloads []json.R
 }
 
 func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
-	e := &enqueue{kind: kind, queue: DefaultQueue, maxAttempts: DefaultMaxAttempts, kinds: kindDefaults{DefaultQueue, DefaultMaxAttempts}}
+	e := &enqueue{kind: kind, queue: DefaultQueue, kinds: kindDefaults{queue: DefaultQueue}}
 	for _, opt := range opts {
 		opt(e)
 	}

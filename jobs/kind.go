@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 )
 
@@ -30,7 +31,7 @@ type Kind[T any] struct {
 	// Priority of its jobs: higher runs first.
 	Priority int
 
-	// MaxAttempts before a job fails; [DefaultMaxAttempts] when 0.
+	// MaxAttempts before a job fails; [DefaultMaxAttempts] when 0. A job's own number wins.
 	MaxAttempts int
 
 	// Timeout of one attempt; none when 0. A job's own timeout wins.
@@ -112,7 +113,7 @@ func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...E
 func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	for _, name := range append([]string{k.Name}, k.Aliases...) {
 		r.handle(handler{
-			kind: name, queue: k.Queue, timeout: k.Timeout, retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
+			kind: name, queue: k.Queue, settings: jobrow.Settings{MaxAttempts: k.MaxAttempts, Timeout: k.Timeout}, retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
 			run: func(ctx context.Context, job *Job) error {
 				args := new(T)
 				payload, err := k.upgraded(job)
@@ -144,10 +145,10 @@ func undecoded[T any](err error, args T, sensitive []string) error {
 // enqueue is the kind's defaults with the options upon them.
 func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 	e := &enqueue{
-		kind: k.Name, queue: cmp.Or(k.Queue, DefaultQueue), priority: k.Priority, maxAttempts: cmp.Or(k.MaxAttempts, DefaultMaxAttempts),
+		kind: k.Name, queue: cmp.Or(k.Queue, DefaultQueue), priority: k.Priority, maxAttempts: k.MaxAttempts,
 		sensitive: k.Sensitive, encoded: true, marshaled: true, version: k.Version,
 	}
-	e.kinds = kindDefaults{e.queue, e.maxAttempts}
+	e.kinds = kindDefaults{e.queue, jobrow.Settings{MaxAttempts: k.MaxAttempts, Timeout: k.Timeout}}
 	for _, opt := range opts {
 		opt(e)
 	}

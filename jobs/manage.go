@@ -86,6 +86,7 @@ func (c *Client) find(ctx context.Context, id func(context.Context, db.Querier) 
 		one := []db.Job{row}
 		err = c.view().Rows(ctx, q, one)
 		job = jobrow.Of(one[0])
+		jobrow.Settings{}.Fill(&job)
 		return err
 	})
 	return job, core.NotFound(err)

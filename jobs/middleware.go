@@ -54,7 +54,9 @@ func (r *EnqueueRequest) Job() Job {
 	now := r.client.store.Now()
 	runAfter, _, _ := r.enqueue.runAfter(now) // a time that is refused is shown all the same
 	metadata, _ := r.enqueue.metadataColumn()
-	return jobrow.Requested(r.enqueue.row(now, runAfter, "", metadata))
+	job := jobrow.Requested(r.enqueue.row(now, runAfter, "", metadata))
+	r.enqueue.kinds.settings.Fill(&job)
+	return job
 }
 
 // Len returns the number of jobs that the request enqueues.

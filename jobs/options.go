@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -42,8 +43,8 @@ type enqueue struct {
 
 // kindDefaults is what an option with the zero value stands for.
 type kindDefaults struct {
-	queue       string
-	maxAttempts int
+	queue    string
+	settings jobrow.Settings
 }
 
 // Queue puts the job on the named queue instead of its kind's. An empty name means the kind's.
@@ -83,10 +84,10 @@ func StartWithin(d time.Duration) EnqueueOption {
 	return func(e *enqueue) { e.startBy, e.startWithin = time.Time{}, d }
 }
 
-// MaxAttempts fails the job for good after so many counted attempts: 1 to [MaxAttemptsLimit], by default the kind's
-// number or [DefaultMaxAttempts]. 0 means that default.
+// MaxAttempts fails the job for good after n counted attempts: 1 to [MaxAttemptsLimit]. 0, the default, leaves the number to the kind:
+// see [Kind.MaxAttempts].
 func MaxAttempts(n int) EnqueueOption {
-	return func(e *enqueue) { e.maxAttempts = cmp.Or(n, e.kinds.maxAttempts) }
+	return func(e *enqueue) { e.maxAttempts = cmp.Or(n, e.kinds.settings.MaxAttempts) }
 }
 
 // Timeout cancels the context of an attempt that takes longer, which then counts as failed. 0 means the kind's
@@ -206,8 +207,8 @@ func (e *enqueue) checkNumbers() error {
 		return jobtype.NewInvalidError("version of the kind", fmt.Sprint(e.version), "not be negative")
 	case e.priority < MinPriority || e.priority > MaxPriority:
 		return jobtype.NewInvalidError("priority", fmt.Sprint(e.priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
-	case e.maxAttempts < 1 || e.maxAttempts > MaxAttemptsLimit:
-		return jobtype.NewInvalidError("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d", MaxAttemptsLimit))
+	case e.maxAttempts < 0 || e.maxAttempts > MaxAttemptsLimit:
+		return jobtype.NewInvalidError("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d, or 0 for the kind's own", MaxAttemptsLimit))
 	case e.startWithin < 0:
 		return jobtype.NewInvalidError("start-within time", e.startWithin.String(), "not be negative; leave it out for none")
 	case e.startWithin > 0 && e.startWithin < time.Microsecond:

@@ -15,6 +15,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/redact"
@@ -220,7 +221,7 @@ func NewRunner(client *Client, config Config) (*Runner, error) {
 type handler struct {
 	kind       string
 	queue      string // of the kind; empty if it names none
-	timeout    time.Duration
+	settings   jobrow.Settings
 	retryDelay func(Job, error) time.Duration
 	sensitive  []string
 	keep       time.Duration
@@ -247,7 +248,7 @@ func (r *Runner) handle(h handler) {
 		h.retryDelay = DefaultRetryDelay
 	}
 	r.handlers[h.kind] = runner.Handler{
-		Timeout: h.timeout, RetryDelay: h.retryDelay, Drop: h.keep == Nothing, Run: r.config.around(h.run),
+		Settings: h.settings, RetryDelay: h.retryDelay, Drop: h.keep == Nothing, Run: r.config.around(h.run),
 	}
 	if h.keep != 0 && h.keep != Nothing {
 		r.keeps[h.kind] = h.keep

@@ -38,7 +38,7 @@ func SetPriority(p int) UpdateOption {
 	return updateFunc(func(u *update) error {
 		n := int64(p)
 		u.params.Priority = &n
-		return u.set("priority", (&enqueue{priority: p, maxAttempts: 1}).checkNumbers())
+		return u.set("priority", (&enqueue{priority: p}).checkNumbers())
 	})
 }
 
@@ -80,8 +80,8 @@ func SetQueue(name string) UpdateOption {
 	})
 }
 
-// SetMaxAttempts fails the job for good after so many counted attempts: 1 to [MaxAttemptsLimit]. When as many were made before, the
-// next one is the last.
+// SetMaxAttempts fails the job for good after n counted attempts: 1 to [MaxAttemptsLimit]. When as many were made before, the
+// next one is the last. 0 leaves the number to the kind again: see [Kind.MaxAttempts].
 func SetMaxAttempts(n int) UpdateOption {
 	return updateFunc(func(u *update) error {
 		most := int64(n)

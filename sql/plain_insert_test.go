@@ -29,7 +29,7 @@ func TestPlainInsertIsAGoodJob(t *testing.T) {
 			yes = int64(1)
 		}
 		for i, payload := range []string{`{"n": 1}`, `{}`} {
-			want := []any{payload, "scheduled", jobs.DefaultQueue, int64(0), int64(0), int64(0), int64(jobs.DefaultMaxAttempts),
+			want := []any{payload, "scheduled", jobs.DefaultQueue, int64(0), int64(0), int64(0), int64(0),
 				int64(0), int64(0), yes, yes, nil, nil}
 			if !reflect.DeepEqual(got[i], want) {
 				t.Errorf("row %d is\n%v, want\n%v", i, got[i], want)
@@ -77,7 +77,7 @@ func TestBoundsAreThoseOfPackageJobs(t *testing.T) {
 		{"queue", []any{"a", name}, []any{"", name + "x", nil}},
 		{"priority", []any{jobs.MinPriority, jobs.MaxPriority}, []any{jobs.MinPriority - 1, jobs.MaxPriority + 1, nil}},
 		{"run_after", []any{0, earliest, latest}, []any{-1, 1, earliest - 1, latest + 1, nil}},
-		{"max_attempts", []any{1, jobs.MaxAttemptsLimit}, []any{0, jobs.MaxAttemptsLimit + 1, nil}},
+		{"max_attempts", []any{0, 1, jobs.MaxAttemptsLimit}, []any{-1, jobs.MaxAttemptsLimit + 1, nil}},
 		{"timeout", []any{0, 1000}, []any{-1, 1, 999, nil}},
 		{"attempt", []any{0, 1}, []any{-1, nil}},
 		{"uncounted", []any{0, 1}, []any{-1, nil}},

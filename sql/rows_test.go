@@ -69,7 +69,7 @@ func TestRowsSurviveEveryMigrationUp(t *testing.T) {
 						t.Fatalf("version %d changed rows:\n%v\nwere\n%v", version, after, before)
 					}
 				}
-				if n := scan[int64](t, pool, `SELECT COUNT(*) FROM sqluice_jobs WHERE queue = 'default' AND max_attempts = 25
+				if n := scan[int64](t, pool, `SELECT COUNT(*) FROM sqluice_jobs WHERE queue = 'default' AND max_attempts = 0
 					AND crashes = 0 AND uncounted = 0 AND timeout = 0 AND worker_id IS NULL AND unique_key IS NULL`); n != int64(len(before)) {
 					t.Errorf("%d of %d rows have the new columns' defaults", n, len(before))
 				}

@@ -129,8 +129,7 @@ func (f *enqueueFlags) common(flags *pflag.FlagSet) {
 	f.queue = jobs.DefaultQueue
 	flags.Var(&nameValue{&f.queue}, "queue", "`NAME` of the queue to put the job on")
 	flags.Var(&intValue{&f.priority, jobs.MinPriority, jobs.MaxPriority}, "priority", "higher runs first")
-	f.maxAttempts = jobs.DefaultMaxAttempts
-	flags.Var(&intValue{&f.maxAttempts, 1, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails")
+	flags.Var(&intValue{&f.maxAttempts, 0, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails; 0 for the number of its kind")
 	flags.Var(&durationValue{value: &f.timeout, least: time.Millisecond}, "timeout", "of one attempt (default: the worker's)")
 	flags.StringVar(&f.userID, "user-id", "", "the `ID` of the user on whose behalf the job runs")
 	flags.StringArrayVar(&f.tags, "tag", nil, "label the job with this `TAG`; may be repeated")

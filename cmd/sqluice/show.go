@@ -181,7 +181,7 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 	row("progress", compact(job.Progress))
 	row("last error", job.LastError)
 	if job.Timeout > 0 {
-		row("timeout", job.Timeout.String())
+		row("timeout", job.Timeout.String()+settingFrom(job.TimeoutFrom))
 	}
 	row("run after", moment(now, job.RunAfter))
 	row("start by", moment(now, job.StartBy))
@@ -205,7 +205,7 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 
 // attemptsInFull returns the attempts with the number that does not count, and the number of crashes.
 func attemptsInFull(job jobs.Job) string {
-	s := fmt.Sprintf("%d of %d", job.Attempt-job.Uncounted, job.MaxAttempts)
+	s := fmt.Sprintf("%d of %d%s", job.Attempt-job.Uncounted, job.MaxAttempts, settingFrom(job.MaxAttemptsFrom))
 	if job.Uncounted > 0 {
 		s += fmt.Sprintf(", %d uncounted", job.Uncounted)
 	}
@@ -213,6 +213,17 @@ func attemptsInFull(job jobs.Job) string {
 		s += fmt.Sprintf(", crashes: %d", job.Crashes)
 	}
 	return s
+}
+
+// settingFrom says beside a setting where it comes from, unless the job itself has it.
+func settingFrom(source jobs.SettingSource) string {
+	switch source {
+	case jobs.SettingOfKind:
+		return " (the kind's)"
+	case jobs.SettingDefault:
+		return " (the default)"
+	}
+	return ""
 }
 
 // maxShown is how many characters of a payload or result show prints; --json prints all of it.

@@ -44,7 +44,7 @@ func (a *app) updateCommand() *cobra.Command {
 	flags.Var(&timeValue{&f.at}, "at", "run not before this time, in the form of RFC 3339")
 	flags.StringVar(&f.payload, "payload", "", "another payload: `JSON`, - reads it from standard input")
 	flags.Var(&nameValue{&f.queue}, "queue", "`NAME` of another queue")
-	flags.Var(&intValue{&f.maxAttempts, 1, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails")
+	flags.Var(&intValue{&f.maxAttempts, 0, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails; 0 for the number of its kind")
 	jsonFlag(flags, &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
 		ids, err := parseIDs(args)

@@ -14,7 +14,7 @@ type Job struct {
 	Kind string `json:"kind"`
 	// what to do: the input of the handler, JSON of at most 1 MiB
 	Payload string `json:"payload"`
-	// what to do: the job fails with this attempt
+	// what to do: the job fails with this attempt; 0 for the number of the kind, or else 25
 	MaxAttempts int64 `json:"max_attempts"`
 	// what to do: of an attempt, in microseconds; 0 for the timeout of the kind
 	Timeout int64 `json:"timeout"`

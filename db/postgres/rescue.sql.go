@@ -65,7 +65,7 @@ UPDATE sqluice_jobs SET updated_at = $1, status = CASE WHEN cancel_requested_at 
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1) ELSE last_error END
 WHERE status = 'running' AND finished_at IS NULL
-  AND (cancel_requested_at IS NOT NULL OR attempt - uncounted >= max_attempts OR crashes >= $2 OR CAST($3 AS BIGINT) = 1)
+  AND (cancel_requested_at IS NOT NULL OR attempt - uncounted >= CASE max_attempts WHEN 0 THEN CAST($2 AS BIGINT) ELSE max_attempts END OR crashes >= $3 OR CAST($4 AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
@@ -74,9 +74,10 @@ RETURNING queue, kind, unique_key, status
 `
 
 type EndStuckJobsParams struct {
-	Now        int64 `json:"now"`
-	MaxCrashes int64 `json:"max_crashes"`
-	FailAll    int64 `json:"fail_all"`
+	Now             int64 `json:"now"`
+	DefaultAttempts int64 `json:"default_attempts"`
+	MaxCrashes      int64 `json:"max_crashes"`
+	FailAll         int64 `json:"fail_all"`
 }
 
 type EndStuckJobsRow struct {
@@ -87,9 +88,15 @@ type EndStuckJobsRow struct {
 }
 
 // EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails each that has no attempt left or that killed its process
-// max_crashes times; all of them when a person must look at them first (fail_all = 1).
+// max_crashes times; all of them when a person must look at them first (fail_all = 1). A job without a max_attempts has as many as it is
+// by default.
 func (q *Queries) EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error) {
-	rows, err := q.db.Query(ctx, endStuckJobs, arg.Now, arg.MaxCrashes, arg.FailAll)
+	rows, err := q.db.Query(ctx, endStuckJobs,
+		arg.Now,
+		arg.DefaultAttempts,
+		arg.MaxCrashes,
+		arg.FailAll,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,8 @@ type Querier interface {
 	// EndScheduleTick notes what came of a tick.
 	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
 	// EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails each that has no attempt left or that killed its process
-	// max_crashes times; all of them when a person must look at them first (fail_all = 1).
+	// max_crashes times; all of them when a person must look at them first (fail_all = 1). A job without a max_attempts has as many as it is
+	// by default.
 	EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)

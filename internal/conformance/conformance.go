@@ -50,6 +50,7 @@ func Run(t *testing.T, open Open) {
 		{"UniqueModes", uniqueModeTests},
 		{"Items", itemTests},
 		{"Kinds", kindTests},
+		{"Settings", settingTests},
 		{"Order", orderTests},
 		{"ManyQueues", manyQueuesTests},
 		{"Due", dueTests},

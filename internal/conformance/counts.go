@@ -170,7 +170,7 @@ func testCountsRescued(f *fixture) {
 		if n, err := q.RecordStuckJobs(ctx, params); err != nil || n != 1 {
 			return errors.Join(err, errors.New("the job is not stuck"))
 		}
-		ended, err := q.EndStuckJobs(ctx, db.EndStuckJobsParams{Now: now.UnixMicro(), MaxCrashes: 3})
+		ended, err := q.EndStuckJobs(ctx, db.EndStuckJobsParams{Now: now.UnixMicro(), DefaultAttempts: jobs.DefaultMaxAttempts, MaxCrashes: 3})
 		if err != nil || len(ended) != 1 || ended[0].Status != string(jobs.StatusFailed) {
 			return errors.Join(err, errors.New("the job is not failed"))
 		}

@@ -112,7 +112,7 @@ func testUpdateRefused(f *fixture) {
 		"payload":           jobs.SetPayload(json.RawMessage(`"\u0000"`)),
 		"must be valid":     jobs.SetPayload(json.RawMessage(nil)),
 		"queue":             jobs.SetQueue(""),
-		"max attempts":      jobs.SetMaxAttempts(0),
+		"max attempts":      jobs.SetMaxAttempts(-1),
 		"pending, not done": jobs.OnlyIf(jobs.StatusDone),
 	} {
 		opts := []jobs.UpdateOption{jobs.SetPriority(1), opt}

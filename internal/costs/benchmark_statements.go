@@ -238,7 +238,7 @@ func (s *statementBench) rescueStuck(ctx context.Context, q db.Querier) error {
 	if _, err := q.CountCrashes(ctx); err != nil {
 		return err
 	}
-	if _, err := q.EndStuckJobs(ctx, db.EndStuckJobsParams{Now: s.now(), MaxCrashes: 3}); err != nil {
+	if _, err := q.EndStuckJobs(ctx, db.EndStuckJobsParams{Now: s.now(), DefaultAttempts: jobs.DefaultMaxAttempts, MaxCrashes: 3}); err != nil {
 		return err
 	}
 	reset, err := q.ResetStuckJobs(ctx, s.now())

@@ -21,7 +21,7 @@ var (
 	tags       = []string{"red", "re", `"`, `\`, "[", ",", "e\u0301"}
 	workers    = []string{"anna", "berta", `c"`}
 	priorities = []int{0, 1, -1, 5, jobs.MaxPriority, jobs.MinPriority}
-	attempts   = []int{1, 2, 3, jobs.MaxAttemptsLimit}
+	attempts   = []int{1, 2, 3, jobs.MaxAttemptsLimit, 0}
 	delays     = []time.Duration{
 		time.Second, 0, 1, 999, time.Microsecond, 1500, time.Minute, 24*time.Hour + 1, 100 * 365 * 24 * time.Hour,
 	}

@@ -123,12 +123,14 @@ func (q *queue) runSchedule(name string) (int64, error) {
 // addTick adds the job of a tick.
 func (q *queue) addTick(s *schedule, tick time.Time) int64 {
 	o := order{Job: jobs.Job{
-		Kind: s.Kind, Queue: s.Queue, Priority: s.priority, MaxAttempts: jobs.DefaultMaxAttempts, UserID: s.user,
+		Kind: s.Kind, Queue: s.Queue, Priority: s.priority, UserID: s.user,
 		Metadata: encoded(map[string]any{"sqluice_schedule": struct {
 			Name string    `json:"name"`
 			Tick time.Time `json:"tick"`
 		}{s.Name, tick}}),
 	}}
+	setAttempts(&o.Job, 0)
+	setTimeout(&o.Job, 0)
 	j := q.add(o, s.Payload)
 	j.keys.Payload = s.key
 	if s.within != 0 {

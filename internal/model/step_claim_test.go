@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -91,7 +92,7 @@ func (e *engine) claimedRow(r db.ClaimJobsRow, queue string) jobs.Job {
 	j := jobs.Job{
 		ID: e.jobs.from(r.ID), Kind: r.Kind, Queue: queue, Payload: e.keys.open(r.Kind, cipher.Payload, r.Payload), Priority: int(r.Priority),
 		RunAfter: time.UnixMicro(r.RunAfter).UTC(), Attempt: int(r.Attempt), Uncounted: int(r.Uncounted),
-		MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes), Timeout: time.Duration(r.Timeout) * time.Microsecond,
+		MaxAttempts: cmp.Or(int(r.MaxAttempts), jobs.DefaultMaxAttempts), Crashes: int(r.Crashes), Timeout: time.Duration(r.Timeout) * time.Microsecond,
 		UniqueKey: deref(r.UniqueKey), RequestID: deref(r.RequestID), UserID: deref(r.UserID),
 		CreatedAt: time.UnixMicro(r.CreatedAt).UTC(),
 	}

@@ -109,8 +109,10 @@ func payload(t *rapid.T) (json.RawMessage, bool) {
 // order draws options and their meaning. Options that are not drawn are left out.
 func (m *machine) order(t *rapid.T) (order, []jobs.EnqueueOption) {
 	o := order{Job: jobs.Job{
-		Kind: pick(t, "kind", kinds), Queue: jobs.DefaultQueue, MaxAttempts: jobs.DefaultMaxAttempts,
+		Kind: pick(t, "kind", kinds), Queue: jobs.DefaultQueue,
 	}}
+	setAttempts(&o.Job, 0)
+	setTimeout(&o.Job, 0)
 	var opts []jobs.EnqueueOption
 	for _, name := range some(t, "options", []string{
 		"MaxAttempts", "Queue", "Priority", "In", "RequestID", "At", "Timeout", "UserID", "Tags", "Metadata", "StartWithin",
@@ -148,11 +150,12 @@ func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
 		o.in, o.at = 0, m.model.now.Add(pick(t, name, append([]time.Duration{-time.Minute, -1}, delays...)))
 		return jobs.At(o.at.In(time.FixedZone("far east", 14*60*60)))
 	case "MaxAttempts":
-		o.MaxAttempts = pick(t, name, attempts)
-		return jobs.MaxAttempts(o.MaxAttempts)
+		n := pick(t, name, attempts)
+		setAttempts(&o.Job, n)
+		return jobs.MaxAttempts(n)
 	case "Timeout":
 		d := pick(t, name, timeouts)
-		o.Timeout = d.Truncate(time.Microsecond)
+		setTimeout(&o.Job, d.Truncate(time.Microsecond))
 		return jobs.Timeout(d)
 	case "StartWithin":
 		o.within = pick(t, name, []time.Duration{time.Hour, time.Microsecond, 1500, time.Second, time.Minute})

@@ -64,7 +64,7 @@ func (m *machine) badUpdate(t *rapid.T) jobs.UpdateOption {
 		func() jobs.UpdateOption { return jobs.SetPriority(jobs.MinPriority - 1) },
 		func() jobs.UpdateOption { return jobs.SetRunAfter(m.model.now.Add(-time.Minute - 1)) },
 		func() jobs.UpdateOption { return jobs.SetQueue("") },
-		func() jobs.UpdateOption { return jobs.SetMaxAttempts(0) },
+		func() jobs.UpdateOption { return jobs.SetMaxAttempts(-1) },
 		func() jobs.UpdateOption { return jobs.SetPayload(strings.Repeat("x", jobs.MaxPayload)) },
 	})()
 }

@@ -34,7 +34,9 @@ func (q *queue) update(id int64, u update) error {
 		j.Status = jobs.StatusScheduled
 	}
 	set(&j.Priority, u.priority)
-	set(&j.MaxAttempts, u.maxAttempts)
+	if u.maxAttempts != nil {
+		setAttempts(&j.Job, *u.maxAttempts)
+	}
 	set(&j.Queue, u.queue)
 	set(&j.RunAfter, u.runAfter)
 	if u.payload != nil {
@@ -42,6 +44,20 @@ func (q *queue) update(id int64, u update) error {
 	}
 	j.UpdatedAt = q.now
 	return nil
+}
+
+// setAttempts sets how many attempts a job has; 0 leaves the number to its kind, which declares none here.
+func setAttempts(j *jobs.Job, n int) {
+	if j.MaxAttempts, j.MaxAttemptsFrom = n, jobs.SettingOfJob; n == 0 {
+		j.MaxAttempts, j.MaxAttemptsFrom = jobs.DefaultMaxAttempts, jobs.SettingDefault
+	}
+}
+
+// setTimeout sets the timeout of a job's attempts; 0 leaves it to its kind, which declares none here.
+func setTimeout(j *jobs.Job, d time.Duration) {
+	if j.Timeout, j.TimeoutFrom = d, jobs.SettingOfJob; d == 0 {
+		j.TimeoutFrom = jobs.SettingDefault
+	}
 }
 
 // set changes a value unless to is nil.

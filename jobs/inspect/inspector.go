@@ -37,6 +37,7 @@ func (in *Inspector) show(ctx context.Context, q db.Querier, rows []db.Job) ([]j
 	list := make([]jobs.Job, len(rows))
 	for i, row := range rows {
 		list[i] = jobrow.Of(row)
+		jobrow.Settings{}.Fill(&list[i])
 	}
 	return list, nil
 }

@@ -24,7 +24,11 @@ type Job struct {
 	Uncounted   int           `json:"uncounted"`    // attempts that do not count: snoozed or released
 	MaxAttempts int           `json:"max_attempts"` // counted attempts before the job fails
 	Crashes     int           `json:"crashes"`      // attempts in which the worker's process died
-	Timeout     time.Duration `json:"timeout_ns"`   // of one attempt; 0 means the kind's own
+	Timeout     time.Duration `json:"timeout_ns"`   // of one attempt; 0 means that of the runner, if it has one
+
+	// Where the two come from: from the job itself, from its kind, or from nowhere.
+	MaxAttemptsFrom SettingSource `json:"max_attempts_from"`
+	TimeoutFrom     SettingSource `json:"timeout_from"`
 
 	UniqueKey string          `json:"unique_key,omitempty"`
 	Successor bool            `json:"successor,omitempty"` // it waits for the end of the live job that has its unique key
@@ -46,6 +50,15 @@ type Job struct {
 
 	held Holder // set in a handler's copy
 }
+
+// SettingSource says what has set a setting of a job that the job may leave to its kind.
+type SettingSource string
+
+const (
+	SettingOfJob   SettingSource = "job"     // an option of the enqueue, or an update
+	SettingOfKind  SettingSource = "kind"    // what the kind declares
+	SettingDefault SettingSource = "default" // neither has set it
+)
 
 // Counted returns how many attempts of the job count, the current one included: all but those that were snoozed or released.
 func (j Job) Counted() int { return j.Attempt - j.Uncounted }

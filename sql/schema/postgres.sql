@@ -52,7 +52,7 @@ TABLE sqluice_jobs
     queue sqluice_name NOT NULL DEFAULT 'default'::text
     kind sqluice_name NOT NULL
     payload sqluice_json NOT NULL DEFAULT '{}'::text
-    max_attempts sqluice_attempts NOT NULL DEFAULT 25
+    max_attempts sqluice_attempts NOT NULL DEFAULT 0
     timeout sqluice_timeout NOT NULL DEFAULT 0
     status sqluice_status NOT NULL DEFAULT 'scheduled'::text
     priority sqluice_priority NOT NULL DEFAULT 0
@@ -385,7 +385,10 @@ sqluice_failures AS SELECT j.id,
     j.kind,
     j.user_id,
     j.attempt,
-    j.max_attempts,
+        CASE j.max_attempts
+            WHEN 0 THEN (25)::bigint
+            ELSE (j.max_attempts)::bigint
+        END AS max_attempts,
     j.crashes,
     ( SELECT e.cause
            FROM sqluice_job_errors e
@@ -438,7 +441,10 @@ sqluice_running AS SELECT j.id,
     j.kind,
     j.user_id,
     j.attempt,
-    j.max_attempts,
+        CASE j.max_attempts
+            WHEN 0 THEN (25)::bigint
+            ELSE (j.max_attempts)::bigint
+        END AS max_attempts,
     j.crashes,
     j.worker_id,
     w.name AS worker,

@@ -78,7 +78,7 @@ CREATE TABLE sqluice_jobs (
     queue               TEXT    NOT NULL DEFAULT 'default',
     kind                TEXT    NOT NULL,              -- the name of the handler
     payload             TEXT    NOT NULL DEFAULT '{}', -- the input of the handler: JSON of at most 1 MiB
-    max_attempts        INTEGER NOT NULL DEFAULT 25,   -- the job fails with this attempt
+    max_attempts        INTEGER NOT NULL DEFAULT 0,    -- the job fails with this attempt; 0 for the number of the kind, or else 25
     timeout             INTEGER NOT NULL DEFAULT 0,    -- of an attempt, in microseconds; 0 for the timeout of the kind
     -- When to do it, in unix microseconds, UTC. A worker makes a scheduled job pending when it is due, and claims it then.
     status              TEXT    NOT NULL DEFAULT 'scheduled',
@@ -114,7 +114,7 @@ CREATE TABLE sqluice_jobs (
     CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
         OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
-    CHECK (max_attempts BETWEEN 1 AND 32767),
+    CHECK (max_attempts BETWEEN 0 AND 32767),
     -- Less than a millisecond is a number of seconds.
     CONSTRAINT timeout_is_in_microseconds CHECK (timeout = 0 OR timeout BETWEEN 1000 AND 9223372036854775),
     -- SQLite runs a chain of ORs a third faster than IN (...). 'deleted' is no status of a job: see the trigger sqluice_jobs_keep_last.
@@ -395,7 +395,8 @@ FROM (
 GROUP BY b.queue, b.kind;
 
 CREATE VIEW sqluice_failures AS
-SELECT j.id, j.queue, j.kind, j.user_id, j.attempt, j.max_attempts, j.crashes,
+SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
+       CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes,
        (SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled')
         ORDER BY e.attempt DESC, e.id DESC LIMIT 1) AS cause,
        substr(j.last_error, 1, 200) AS error, j.worker_id, w.name AS worker, w.host,
@@ -431,7 +432,8 @@ SELECT id, queue, kind, payload, status, priority,
 FROM sqluice_jobs WHERE status <> 'deleted';
 
 CREATE VIEW sqluice_running AS
-SELECT j.id, j.queue, j.kind, j.user_id, j.attempt, j.max_attempts, j.crashes, j.worker_id, w.name AS worker, w.host, w.pid,
+SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
+       CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes, j.worker_id, w.name AS worker, w.host, w.pid,
        j.started_at,
        strftime('%Y-%m-%dT%H:%M:%SZ', j.started_at / 1000000, 'unixepoch') AS started_at_text,
        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000 - j.started_at) / 1000000 AS running_seconds,

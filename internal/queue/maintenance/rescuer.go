@@ -237,7 +237,9 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 	if failAll {
 		all = 1
 	}
-	done.final, err = q.EndStuckJobs(ctx, db.EndStuckJobsParams{Now: now, MaxCrashes: int64(r.MaxCrashes), FailAll: all})
+	done.final, err = q.EndStuckJobs(ctx, db.EndStuckJobsParams{
+		Now: now, DefaultAttempts: jobtype.DefaultMaxAttempts, MaxCrashes: int64(r.MaxCrashes), FailAll: all,
+	})
 	if err != nil {
 		return done, err
 	}

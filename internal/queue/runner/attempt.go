@@ -110,7 +110,7 @@ func (a *Attempt) decrypt() error {
 
 // clock has the time for the handler run from now on.
 func (a *Attempt) clock() {
-	timeout := cmp.Or(a.job.Timeout, a.handler.Timeout, a.executor.config.Timeout)
+	timeout := cmp.Or(a.job.Timeout, a.executor.config.Timeout)
 	if timeout <= 0 {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -33,7 +34,7 @@ type Config struct {
 
 // Handler is what a run knows of a kind.
 type Handler struct {
-	Timeout    time.Duration
+	Settings   jobrow.Settings
 	RetryDelay func(job jobtype.Job, err error) time.Duration
 	Drop       bool                                              // the rows of jobs that end well are removed
 	Run        func(ctx context.Context, job *jobtype.Job) error // which copies the job

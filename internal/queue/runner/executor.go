@@ -43,6 +43,7 @@ func (x *executor) run(a *Attempt) {
 // attempt returns that of a job which was claimed.
 func (x *executor) attempt(job jobtype.Job) *Attempt {
 	a := &Attempt{executor: x, job: job, handler: x.handlers[job.Kind]}
+	a.handler.Settings.Fill(&a.job)
 	a.job.SetHolder(a)
 	return a
 }

@@ -25,9 +25,6 @@ const withinName = "start_within"
 // Options returns what a schedule's column of that name says of its jobs: each column that is not the default, by name, and how long after
 // its tick a job must start, if it must.
 func Options(job db.EnqueueJobParams, startWithin time.Duration) (string, error) {
-	if job.MaxAttempts == jobtype.DefaultMaxAttempts {
-		job.MaxAttempts = 0
-	}
 	text, err := json.Marshal(job)
 	if err != nil {
 		return "", err
@@ -104,7 +101,6 @@ func parseOptions(text string) (job db.EnqueueJobParams, within int64, err error
 	if err != nil {
 		return job, 0, err
 	}
-	job.MaxAttempts = jobtype.DefaultMaxAttempts
 	decoder := json.NewDecoder(bytes.NewReader(plain))
 	decoder.DisallowUnknownFields()
 	return job, within, decoder.Decode(&job)

@@ -46,7 +46,7 @@ CREATE DOMAIN sqluice_count AS BIGINT
 CREATE DOMAIN sqluice_priority AS BIGINT
     CONSTRAINT sqluice_priority_check CHECK (VALUE BETWEEN -32768 AND 32767);
 CREATE DOMAIN sqluice_attempts AS BIGINT
-    CONSTRAINT sqluice_attempts_check CHECK (VALUE BETWEEN 1 AND 32767);
+    CONSTRAINT sqluice_attempts_check CHECK (VALUE BETWEEN 0 AND 32767);
 -- Less than a millisecond is a number of seconds.
 CREATE DOMAIN sqluice_timeout AS BIGINT
     CONSTRAINT timeout_is_in_microseconds CHECK (VALUE = 0 OR VALUE BETWEEN 1000 AND 9223372036854775);
@@ -79,7 +79,7 @@ CREATE TABLE sqluice_jobs (
     queue               sqluice_name     NOT NULL DEFAULT 'default',
     kind                sqluice_name     NOT NULL,
     payload             sqluice_json     NOT NULL DEFAULT '{}',
-    max_attempts        sqluice_attempts NOT NULL DEFAULT 25,
+    max_attempts        sqluice_attempts NOT NULL DEFAULT 0,
     timeout             sqluice_timeout  NOT NULL DEFAULT 0,
     -- When to do it.
     status              sqluice_status   NOT NULL DEFAULT 'scheduled',
@@ -121,7 +121,7 @@ COMMENT ON COLUMN sqluice_jobs.id IS 'never that of another job, also of a delet
 COMMENT ON COLUMN sqluice_jobs.queue IS 'what to do: the queue of the job';
 COMMENT ON COLUMN sqluice_jobs.kind IS 'what to do: the name of the handler';
 COMMENT ON COLUMN sqluice_jobs.payload IS 'what to do: the input of the handler, JSON of at most 1 MiB';
-COMMENT ON COLUMN sqluice_jobs.max_attempts IS 'what to do: the job fails with this attempt';
+COMMENT ON COLUMN sqluice_jobs.max_attempts IS 'what to do: the job fails with this attempt; 0 for the number of the kind, or else 25';
 COMMENT ON COLUMN sqluice_jobs.timeout IS 'what to do: of an attempt, in microseconds; 0 for the timeout of the kind';
 COMMENT ON COLUMN sqluice_jobs.status IS 'when to do it: a worker makes a scheduled job pending when it is due, and claims it then';
 COMMENT ON COLUMN sqluice_jobs.priority IS 'when to do it: higher runs first';

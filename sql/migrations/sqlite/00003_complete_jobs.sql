@@ -7,7 +7,7 @@ CREATE TABLE sqluice_jobs_new (
     queue               TEXT    NOT NULL DEFAULT 'default',
     kind                TEXT    NOT NULL,              -- the name of the handler
     payload             TEXT    NOT NULL DEFAULT '{}', -- the input of the handler: JSON of at most 1 MiB
-    max_attempts        INTEGER NOT NULL DEFAULT 25,   -- the job fails with this attempt
+    max_attempts        INTEGER NOT NULL DEFAULT 0,    -- the job fails with this attempt; 0 for the number of the kind, or else 25
     timeout             INTEGER NOT NULL DEFAULT 0,    -- of an attempt, in microseconds; 0 for the timeout of the kind
     -- When to do it, in unix microseconds, UTC. A worker makes a scheduled job pending when it is due, and claims it then.
     status              TEXT    NOT NULL DEFAULT 'scheduled',
@@ -43,7 +43,7 @@ CREATE TABLE sqluice_jobs_new (
     CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
         OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
-    CHECK (max_attempts BETWEEN 1 AND 32767),
+    CHECK (max_attempts BETWEEN 0 AND 32767),
     -- Less than a millisecond is a number of seconds.
     CONSTRAINT timeout_is_in_microseconds CHECK (timeout = 0 OR timeout BETWEEN 1000 AND 9223372036854775),
     -- SQLite runs a chain of ORs a third faster than IN (...). 'deleted' is no status of a job: see the trigger sqluice_jobs_keep_last.

@@ -26,7 +26,8 @@ GROUP BY b.queue, b.kind;
 
 -- What runs: each job with its worker and its start. The worker must give a sign of life before lease_until.
 CREATE VIEW sqluice_running AS
-SELECT j.id, j.queue, j.kind, j.user_id, j.attempt, j.max_attempts, j.crashes, j.worker_id, w.name AS worker, w.host, w.pid,
+SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
+       CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes, j.worker_id, w.name AS worker, w.host, w.pid,
        j.started_at,
        strftime('%Y-%m-%dT%H:%M:%SZ', j.started_at / 1000000, 'unixepoch') AS started_at_text,
        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000 - j.started_at) / 1000000 AS running_seconds,
@@ -40,7 +41,8 @@ WHERE j.status = 'running' AND j.finished_at IS NULL;
 
 -- What failed for good: each job with its worker, and the cause and the first 200 characters of the error of its last attempt.
 CREATE VIEW sqluice_failures AS
-SELECT j.id, j.queue, j.kind, j.user_id, j.attempt, j.max_attempts, j.crashes,
+SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
+       CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes,
        (SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled')
         ORDER BY e.attempt DESC, e.id DESC LIMIT 1) AS cause,
        substr(j.last_error, 1, 200) AS error, j.worker_id, w.name AS worker, w.host,
