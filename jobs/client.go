@@ -68,7 +68,7 @@ func (c *Client) Revealed() *Client {
 
 // view is what the client shows of jobs.
 func (c *Client) view() redact.View {
-	return redact.View{Revealed: c.scope().Revealed, Cipher: c.scope().Cipher}
+	return redact.View{Revealed: c.scope().Revealed, Errors: c.scope().Errors, Cipher: c.scope().Cipher}
 }
 
 // scope is what the client's statements run in.

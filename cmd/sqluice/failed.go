@@ -14,13 +14,13 @@ import (
 func (a *app) failedCommand() *cobra.Command {
 	var kind string
 	var within time.Duration
-	var all, asJSON bool
+	var all, reveal, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "failed",
 		Short: "Report the failed jobs, grouped by kind and error",
 		Long: fmt.Sprintf("failed groups the failed jobs by kind and error, the most frequent first, with the first and last time and an\n"+
 			"example's id for `sqluice show` and its cause. It looks at the latest %d. With --all it lists every failed job\n"+
-			"instead, the latest first.", inspect.MostReported),
+			"instead, the latest first. With --keys, --reveal decrypts the errors.", inspect.MostReported),
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 	}
@@ -28,28 +28,45 @@ func (a *app) failedCommand() *cobra.Command {
 	flags.Var(&nameValue{&kind}, "kind", "only jobs of this `KIND`")
 	flags.Var(&durationValue{value: &within}, "since", "only jobs that failed within this time")
 	flags.BoolVar(&all, "all", false, "list each job")
+	revealFlag(flags, &reveal)
 	jsonFlag(flags, &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
+		if err := a.checkReveal(reveal); err != nil {
+			return err
+		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
 			f := inspect.FailedFilter{Kind: kind, Limit: inspect.MaxPage}
 			if flags.Changed("since") {
 				f.Since = inspect.New(c).Now().Add(-within)
 			}
-			if all {
-				return a.failedJobs(ctx, c, f, asJSON)
+			if reveal {
+				var err error
+				if c, err = revealFailed(ctx, c, f); err != nil {
+					return err
+				}
 			}
-			return a.failedReport(ctx, c, f, asJSON)
+			list := a.failedReport
+			if all {
+				list = a.failedJobs
+			}
+			return list(ctx, c, f, reveal, asJSON)
 		})
 	})
 	return cmd
 }
 
-func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.FailedFilter, asJSON bool) error {
+func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.FailedFilter, reveal, asJSON bool) error {
 	report, err := inspect.New(c).FailedReport(ctx, f)
 	if err != nil {
 		return err
 	}
-	groups := report.Groups
+	groups, hidden := report.Groups, 0
+	for _, g := range groups {
+		if reveal && hiddenError(g.Error) {
+			hidden++
+		}
+	}
+	a.warnOfHidden(hidden)
 	if report.Older {
 		a.complain("only the %d latest failed jobs are reported: narrow it with --kind, or list all with --all", report.Jobs)
 	}
@@ -73,13 +90,18 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.Failed
 }
 
 // failedJobs prints all failed jobs, page by page.
-func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f inspect.FailedFilter, asJSON bool) error {
-	now := inspect.New(c).Now()
+func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f inspect.FailedFilter, reveal, asJSON bool) error {
+	now, hidden := inspect.New(c).Now(), 0
 	list := jsonArray{app: a}
 	for last := (jobs.Job{}); ; {
 		page, err := inspect.New(c).ListFailed(ctx, f, last)
 		if err != nil {
 			return err
+		}
+		for _, job := range page {
+			if reveal && hiddenError(job.LastError) {
+				hidden++
+			}
 		}
 		if asJSON {
 			for _, job := range page {
@@ -95,6 +117,7 @@ func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f inspect.FailedFi
 		}
 		last = page[len(page)-1]
 	}
+	a.warnOfHidden(hidden)
 	if asJSON {
 		list.end()
 	}

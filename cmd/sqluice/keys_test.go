@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -136,6 +138,37 @@ func keysChange(t *testing.T, c *cli) {
 	c.enqueue("k", "2")
 	if done := get[inspect.Rekeyed](c, "rekey", "--keys", next, "--plain"); done.Jobs != 1 {
 		t.Errorf("rekey --plain: %+v", done)
+	}
+}
+
+// errorsAreRevealed: with keys and --reveal a person reads errors, and no payload; the audit log names the person.
+func errorsAreRevealed(t *testing.T, c *cli) {
+	c.ok("up")
+	keys, other := keysFile(t, "a"), keysFile(t, "b")
+	id := c.enqueue("charge", `{"card":"4111-2222-3333"}`, "--keys", keys, "--max-attempts", "1")
+	c.ok("work", "--drain", "--keys", keys, "--exec", "charge=sh -c 'cat >/dev/null; echo the gateway says no >&2; exit 1'")
+	for _, args := range [][]string{{"show", id}, {"show", id, "--json"}, {"failed"}, {"failed", "--json"}, {"failed", "--all", "--kind", "charge"}} {
+		hidden := c.ok(append(args, "--keys", keys)...)
+		shown := c.ok(append(args, "--keys", keys, "--reveal")...)
+		if strings.Contains(hidden, "the gateway") || !strings.Contains(shown, "the gateway says no") || strings.Contains(shown, "4111") {
+			t.Errorf("%v prints without --reveal\n%sand with it\n%s", args, hidden, shown)
+		}
+		c.fails(exitUsage, []string{"--reveal", "--keys", "SQLUICE_KEYS"}, append(args, "--reveal")...)
+		a := c.run(append(args, "--keys", other, "--reveal")...)
+		if a.code != exitOK || strings.Contains(a.out, "the gateway") || !strings.Contains(a.err, "do not decrypt: 1") {
+			t.Errorf("%v with another key: %+v", args, a)
+		}
+	}
+	entries := get[[]inspect.AuditEntry](c, "audit", "--action", "reveal errors")
+	if len(entries) != 10 || !strings.HasPrefix(entries[0].Actor, "cli:") {
+		t.Fatalf("the audit log has %+v", entries)
+	}
+	var filter struct{ Filter map[string]string }
+	if err := json.Unmarshal(entries[0].Detail, &filter); err != nil || filter.Filter["kind"] != "charge" || filter.Filter["status"] != "failed" {
+		t.Errorf("the entry of failed is %+v", entries[0])
+	}
+	if first := entries[len(entries)-1]; fmt.Sprint(first.JobID) != id || first.Kind != "charge" {
+		t.Errorf("the entry of show is %+v", first)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func secretTests() tests {
-	return tests{"SecretsAreNowhere": secretsAreNowhere, "EncryptedIsNowhere": encryptedIsNowhere, "KeysChange": keysChange, "UsersAreForgotten": usersAreForgotten, "ProgramsTellNoSecrets": programsTellNoSecrets}
+	return tests{"SecretsAreNowhere": secretsAreNowhere, "EncryptedIsNowhere": encryptedIsNowhere, "KeysChange": keysChange, "ErrorsAreRevealed": errorsAreRevealed, "UsersAreForgotten": usersAreForgotten, "ProgramsTellNoSecrets": programsTellNoSecrets}
 }
 
 // secretsAreNowhere: a server's token, a wrong token in a request, and values that a kind marks as sensitive are in no answer

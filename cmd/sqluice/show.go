@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,18 +26,19 @@ type jobDetails struct {
 }
 
 func (a *app) showCommand() *cobra.Command {
-	var asJSON bool
+	var reveal, asJSON bool
 	var by lookUp
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show all columns of a job, and its attempts",
 		Long: "show shows all columns of a job, and its attempts. Without an ID, --kind and --unique find the live job that holds a\n" +
-			"unique key, or the job that has taken it for a time, --kind and --request-id the job that was enqueued with a request id.",
+			"unique key, or the job that has taken it for a time, --kind and --request-id the job that was enqueued with a request id.\n" +
+			"With --keys, --reveal decrypts the errors of the attempts; payload, progress and result stay hidden.",
 		GroupID: groupJobs,
 		Args:    takes(0, 1, "[ID]"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			get, err := by.find(args)
-			if err != nil {
+			if err := cmp.Or(err, a.checkReveal(reveal)); err != nil {
 				return err
 			}
 			return a.withClient(ctx, func(c *jobs.Client) error {
@@ -44,7 +46,15 @@ func (a *app) showCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.show(ctx, c, job, asJSON)
+				if reveal {
+					if c, err = c.RevealErrors(ctx, job.ID); err != nil {
+						return err
+					}
+					if job, err = c.Get(ctx, job.ID); err != nil {
+						return err
+					}
+				}
+				return a.show(ctx, c, job, reveal, asJSON)
 			})
 		}),
 	}
@@ -52,6 +62,7 @@ func (a *app) showCommand() *cobra.Command {
 	textFlag(flags, &by.kind, "kind", "the kind of the job to find")
 	textFlag(flags, &by.unique, "unique", "the unique key that the job holds")
 	textFlag(flags, &by.request, "request-id", "the request id that the job was enqueued with")
+	revealFlag(flags, &reveal)
 	jsonFlag(flags, &asJSON)
 	return cmd
 }
@@ -78,10 +89,20 @@ func (l *lookUp) find(args []string) (func(context.Context, *jobs.Client) (jobs.
 	}
 }
 
-func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON bool) error {
+// show prints a job that was read by the client. With reveal the client decrypts errors.
+func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, reveal, asJSON bool) error {
 	attempts, err := everyAttempt(ctx, c, job.ID)
 	if err != nil {
 		return err
+	}
+	if reveal {
+		hidden := 0
+		for _, e := range attempts.Ends() {
+			if hiddenError(e.Message) || hiddenError(e.Stack) {
+				hidden++
+			}
+		}
+		a.warnOfHidden(hidden)
 	}
 	last, err := inspect.New(c).LastAttempt(ctx, job)
 	if err != nil {

@@ -23,6 +23,7 @@ var cipherTests = []test{
 	{"Largest", testEncryptedLargest},
 	{"Refused", testEncryptedRefused},
 	{"Schedules", testEncryptedSchedules},
+	{"RevealErrors", testRevealErrors},
 	{"Rekey", testRekey},
 	{"RekeyBesideWorkers", testRekeyBesideWorkers},
 	{"RekeyBesideAChange", testRekeyBesideAChange},

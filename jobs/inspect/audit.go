@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Action is a change that the audit log records.
+// Action is a change, or a reading of encrypted errors, that the audit log records.
 type Action = jobtype.Action
 
 const (
@@ -34,6 +34,8 @@ const (
 	ActionResumeKind = jobtype.ActionResumeKind // allowed them again
 	ActionMark       = jobtype.ActionMark       // marked fields of a kind as sensitive
 	ActionUnmark     = jobtype.ActionUnmark     // removed such marks
+
+	ActionRevealErrors = jobtype.ActionRevealErrors // read errors that are encrypted; changed nothing
 
 	ActionSetRetention    = jobtype.ActionSetRetention    // said how long some ended jobs are kept
 	ActionRemoveRetention = jobtype.ActionRemoveRetention // took that back

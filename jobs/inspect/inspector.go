@@ -26,7 +26,7 @@ func New(client *jobs.Client) *Inspector { return &Inspector{engine.ScopeOf(clie
 
 // view is what the inspector shows of jobs.
 func (in *Inspector) view() redact.View {
-	return redact.View{Revealed: in.scope.Revealed, Cipher: in.scope.Cipher}
+	return redact.View{Revealed: in.scope.Revealed, Errors: in.scope.Errors, Cipher: in.scope.Cipher}
 }
 
 // show returns rows as jobs, redacted unless the client is revealed.

@@ -1,6 +1,6 @@
 package jobtype
 
-// Action is a change that the audit log records.
+// Action is a change, or a reading of encrypted errors, that the audit log records.
 type Action string
 
 const (
@@ -23,6 +23,8 @@ const (
 	ActionRekey  Action = "rekey"  // encrypted jobs with another key
 	ActionForget Action = "forget" // erased what jobs of a user carried
 
+	ActionRevealErrors Action = "reveal errors" // read errors that are encrypted; changed nothing
+
 	ActionSchedule       Action = "put schedule"    // added or replaced a schedule
 	ActionPauseSchedule  Action = "pause schedule"  // stopped it
 	ActionResumeSchedule Action = "resume schedule" // let it go on
@@ -35,7 +37,7 @@ func Actions() []Action {
 	return []Action{
 		ActionEnqueue, ActionRetry, ActionCancel, ActionUpdate, ActionDelete, ActionPrune, ActionPause, ActionResume,
 		ActionPauseKind, ActionResumeKind, ActionMark, ActionUnmark,
-		ActionRekey, ActionForget,
+		ActionRekey, ActionForget, ActionRevealErrors,
 		ActionSetRetention, ActionRemoveRetention, ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
 	}
 }

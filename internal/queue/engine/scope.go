@@ -37,6 +37,7 @@ type Scope struct {
 	Identity any            // what all clients of the store have in common, by which they know each other
 	Tx       jobtype.Tx     // the caller's transaction; nil means that the store's connections are used
 	Revealed bool           // results include the fields that kinds mark as sensitive, and what is encrypted
+	Errors   bool           // results include the errors and stacks of attempts that are encrypted
 	Cipher   *cipher.Cipher // encrypts what jobs carry; nil for none
 	Searches *Exclusive     // lets the searches of all clients of a store run one at a time
 }

@@ -11,6 +11,7 @@ import (
 // View is what a client may show.
 type View struct {
 	Revealed bool           // all that it can: else what kinds mark as sensitive is redacted, and nothing is decrypted
+	Errors   bool           // errors and stacks are decrypted, whatever Revealed says
 	Cipher   *cipher.Cipher // what it can decrypt
 }
 
@@ -58,7 +59,7 @@ func (v View) open(kind string, column cipher.Column, stored string) (string, bo
 	if !cipher.Encrypted(stored) {
 		return stored, true
 	}
-	if !v.Revealed {
+	if isError := column == cipher.Error || column == cipher.Stack; !v.Revealed && !(v.Errors && isError) {
 		return "", false
 	}
 	text, err := v.Cipher.Open(kind, column, stored)
