@@ -13,8 +13,9 @@ import (
 // counts.
 func Unique(key string) EnqueueOption { return unique(key, lifecycle.Unique{}) }
 
-// UniqueReplace is Unique, but for the payload and the options: a live job that does not run gets those of the newest enqueue, and keeps
-// its time and its request id. Its receipt has Replaced. A running job is found as it is.
+// UniqueReplace is Unique, except that a live job that does not run gets the payload and the options of the newest enqueue, and keeps
+// its time and its request id. The receipt has Replaced. A running job is found as it is. A job that waits for a further attempt starts
+// anew with the new payload: it has all attempts, and is due as if it was enqueued now.
 func UniqueReplace(key string) EnqueueOption {
 	return unique(key, lifecycle.Unique{Mode: lifecycle.UniqueReplace})
 }
@@ -27,8 +28,7 @@ func UniqueAgain(key string) EnqueueOption {
 }
 
 // Debounce is UniqueAgain for jobs that are enqueued in bursts: the job runs with the newest payload when no enqueue with the key has
-// come for the time quiet, which must be positive. [AtMost] bounds how long enqueues can put it off. A job that waits for a
-// further attempt keeps its time. How the job is debounced is noted in its metadata, as [DebounceField], which then must be an object.
+// come for the time quiet, which must be positive. [AtMost] bounds how long enqueues can put it off. How the job is debounced is noted in its metadata, as [DebounceField], which then must be an object.
 func Debounce(key string, quiet time.Duration, opts ...DebounceOption) EnqueueOption {
 	how := lifecycle.Unique{Mode: lifecycle.UniqueDebounce, Quiet: quiet}
 	for _, opt := range opts {

@@ -57,6 +57,7 @@ func SetRunAfter(t time.Time) UpdateOption {
 
 // SetPayload gives the job another payload: any value that encodes to JSON. What was read by a client that does not show sensitive
 // fields is refused: it has [Redacted] in their place. The version that the payload has, see [Kind], stays: give it in the form of that version.
+// The new payload has all attempts, whatever those with the old one have used up.
 func SetPayload(v any) UpdateOption {
 	return updateFunc(func(u *update) error {
 		data, ready := v.(json.RawMessage)

@@ -32,6 +32,7 @@ func (a *app) updateCommand() *cobra.Command {
 		Use:   "update ID...",
 		Short: "Change scheduled and pending jobs",
 		Long: "update changes scheduled and pending jobs. A running job cannot be changed, nor one that has ended.\n" +
+			"Another payload has all attempts, whatever those with the old one have used up.\n" +
 			"If it cannot change some of several jobs, it changes the others, says why not for each, and exits with 1.\n" +
 			"With --json it prints a list of the changed jobs.",
 		Example: "  sqluice update 42 --priority 9\n  sqluice update 42 --in 10m --payload '{\"width\": 200}'",

@@ -453,6 +453,7 @@ UPDATE sqluice_jobs SET
         WHEN updated_at - $4 < $6 THEN updated_at - $4 ELSE $6 END,
     updated_at = CASE WHEN updated_at BETWEEN $4 AND $5 THEN updated_at ELSE $4 END,
     queue = $3, priority = $2, payload = $9,
+    uncounted = attempt, crashes = 0, progress = NULL,
     max_attempts = $10, timeout = $11,
     user_id = $12, tags = $13,
     metadata = $14
@@ -482,10 +483,10 @@ type ReplaceWaitingJobParams struct {
 }
 
 // ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
-// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
-// that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
-// without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
-// It puts no plain payload in the place of an encrypted one.
+// unless that is NULL. The new payload has all attempts, whatever those with the old one have used up. It is fenced by its attempt and
+// by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue that waited for others knows a time, now, before theirs.
+// Its times are moved to after the last of these, by at most room, which is 0 without a due_at; start_by only when start_moves is 1. An
+// updated_at after set_back is of a clock that was set back since. It puts no plain payload in the place of an encrypted one.
 func (q *Queries) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, replaceWaitingJob,
 		arg.DueAt,

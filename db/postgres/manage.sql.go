@@ -133,6 +133,9 @@ UPDATE sqluice_jobs SET
     successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE($3, successor_at) END,
     queue = COALESCE($4, queue),
     payload = COALESCE($5, payload),
+    uncounted = CASE WHEN $5 IS NULL THEN uncounted ELSE attempt END,
+    crashes = CASE WHEN $5 IS NULL THEN crashes ELSE 0 END,
+    progress = CASE WHEN $5 IS NULL THEN progress END,
     max_attempts = COALESCE(CAST($6 AS BIGINT), max_attempts),
     status = CASE WHEN $2 IS NULL AND $3 IS NULL AND $4 IS NULL
         THEN status ELSE 'scheduled' END
@@ -153,7 +156,8 @@ type UpdateWaitingJobParams struct {
 }
 
 // UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
-// when its run_after has come. It changes none that would be due only when it is too late to start.
+// when its run_after has come. Another payload has all attempts, whatever those with the old one have used up. It changes none that would
+// be due only when it is too late to start.
 func (q *Queries) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, updateWaitingJob,
 		arg.Now,

@@ -384,10 +384,10 @@ type Querier interface {
 	// ReplacePause puts a pause in the place of the one that there is.
 	ReplacePause(ctx context.Context, arg ReplacePauseParams) (int64, error)
 	// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
-	// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
-	// that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
-	// without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
-	// It puts no plain payload in the place of an encrypted one.
+	// unless that is NULL. The new payload has all attempts, whatever those with the old one have used up. It is fenced by its attempt and
+	// by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue that waited for others knows a time, now, before theirs.
+	// Its times are moved to after the last of these, by at most room, which is 0 without a due_at; start_by only when start_moves is 1. An
+	// updated_at after set_back is of a clock that was set back since. It puts no plain payload in the place of an encrypted one.
 	ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error)
 	// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
 	// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups. cause is that of the
@@ -435,7 +435,8 @@ type Querier interface {
 	// TrimJobAttempts removes the rows of old attempts of a job, up to last, that were snoozed, released or cancelled.
 	TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
-	// when its run_after has come. It changes none that would be due only when it is too late to start.
+	// when its run_after has come. Another payload has all attempts, whatever those with the old one have used up. It changes none that would
+	// be due only when it is too late to start.
 	UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error)
 }
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,8 @@ import (
 var uniqueModeTests = []test{
 	{"Replace", testUniqueReplace},
 	{"ReplaceKeepsARunningJob", testUniqueReplaceRunning},
+	{"ReplaceStartsAnew", testUniqueReplaceStartsAnew},
+	{"ReplaceStartsAnewAtATime", testUniqueReplaceAnewAtATime},
 	{"Again", testUniqueAgain},
 	{"AgainWaitsForRetries", testUniqueAgainRetried},
 	{"AgainAfterEveryEnd", testUniqueAgainEnds},
@@ -143,6 +146,53 @@ func testUniqueReplaceRunning(f *fixture) {
 	want(f, "receipt", f.put(2, jobs.UniqueReplace("u")), jobs.Receipt{ID: first.ID, Existed: true})
 	goOn <- nil
 	want(f, "payload", string(f.ended(first.ID).Payload), "1")
+}
+
+// A job that has used up attempts with its old payload has all of them with the new one, and is due at once.
+func testUniqueReplaceStartsAnew(f *fixture) {
+	for name, option := range map[string]jobs.EnqueueOption{
+		"replace": jobs.UniqueReplace("u"), "again": jobs.UniqueAgain("u"), "debounce": jobs.Debounce("u", time.Microsecond, jobs.AtMost(time.Microsecond)),
+	} {
+		var mu sync.Mutex
+		var seen []string
+		handler := on("k", func(ctx context.Context, job jobs.Job) error {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, fmt.Sprint(string(job.Payload), " ", job.Counted(), " of ", job.MaxAttempts))
+			if string(job.Payload) == "1" {
+				return cmp.Or(job.SetProgress(ctx, "half"), jobs.RetryIn(time.Hour, errors.New("bad")))
+			}
+			return nil
+		})
+		first := f.put(1, option, jobs.MaxAttempts(3))
+		f.eventually("it is due", func() bool { return !f.get(first.ID).RunAfter.After(f.store.Now()) })
+		f.drain(jobs.Config{}, handler)
+		f.must(f.client.Retry(f.ctx, first.ID))
+		f.drain(jobs.Config{}, handler) // one attempt of three is used up, and another one does not count
+		waits := f.get(first.ID)
+		want(f, name+": attempts used up", waits.Counted(), 1)
+		want(f, name+": receipt", f.put(2, option, jobs.MaxAttempts(3)), jobs.Receipt{ID: first.ID, Existed: true, Replaced: true})
+		job := f.get(first.ID)
+		want(f, name+": attempts used up with the new payload", job.Counted(), 0)
+		want(f, name+": progress", string(job.Progress), "")
+		want(f, name+": attempts", job.Attempt, 2)
+		f.eventually("it is due", func() bool { return !f.get(first.ID).RunAfter.After(f.store.Now()) })
+		f.drain(jobs.Config{}, handler)
+		want(f, name+": what ran", fmt.Sprint(seen), "[1 1 of 3 1 1 of 3 2 1 of 3]")
+		want(f, name+": status", f.get(first.ID).Status, jobs.StatusDone)
+	}
+}
+
+// The options of the new enqueue say when a job that was attempted before is due.
+func testUniqueReplaceAnewAtATime(f *fixture) {
+	first := f.put(1, jobs.UniqueReplace("u"))
+	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return jobs.RetryIn(time.Hour, errors.New("bad")) }))
+	at := f.store.Now().Add(2 * time.Hour).Truncate(time.Second)
+	f.put(2, jobs.UniqueReplace("u"), jobs.At(at), jobs.StartWithin(time.Minute))
+	job := f.get(first.ID)
+	want(f, "due after the given time by", job.RunAfter.Sub(at), 0)
+	want(f, "must start after it by", job.StartBy.Sub(at), time.Minute)
+	want(f, "status", job.Status, jobs.StatusScheduled)
 }
 
 func testDebounce(f *fixture) {

@@ -16,6 +16,7 @@ import (
 
 // updateTests cover changes of jobs that have not started.
 var updateTests = []test{
+	{"StartsAnew", testUpdateStartsAnew},
 	{"EveryColumn", testUpdateEveryColumn},
 	{"TakesItsPlace", testUpdateOrder},
 	{"Refused", testUpdateRefused},
@@ -23,6 +24,22 @@ var updateTests = []test{
 	{"OneWinsAgainstAClaim", testUpdateAgainstClaims},
 	{"HandedOver", testUpdateHandedOver},
 	{"GivesAnotherKey", testUpdateKey},
+}
+
+// Another payload has all attempts, and the job keeps its time; a change of anything else leaves the attempts as they are.
+func testUpdateStartsAnew(f *fixture) {
+	id := f.enqueue("k", jobs.MaxAttempts(2))
+	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return jobs.RetryIn(time.Hour, errors.New("bad")) }))
+	before := f.get(id)
+	f.must(f.client.Update(f.ctx, id, jobs.SetPriority(3)))
+	want(f, "attempts used up after another priority", f.get(id).Counted(), 1)
+	f.must(f.client.Update(f.ctx, id, jobs.SetPayload(json.RawMessage("2"))))
+	job := f.get(id)
+	want(f, "attempts used up after another payload", job.Counted(), 0)
+	want(f, "attempts left", job.AttemptsLeft(), 2)
+	if !job.RunAfter.Equal(before.RunAfter) {
+		f.Errorf("the job is due at %v, not %v", job.RunAfter, before.RunAfter)
+	}
 }
 
 // The key of a job is the same in each attempt, and another one with another payload.

@@ -81,7 +81,8 @@ func (q *queue) enqueueUnique(o order, payload []byte) jobs.Receipt {
 	}
 }
 
-// replace gives a job that waits the payload and the options of an order. It keeps its time, unless it is debounced. A job that was
+// replace gives a job that waits the payload and the options of an order, and all attempts. It keeps its time, unless it is debounced or
+// has been attempted with the old payload. A job that was
 // changed up to a minute after now may have been so by an enqueue that read the clock later and did not wait: then that one's time counts.
 func (q *queue) replace(j *job, o order, payload []byte) {
 	moved := j.Priority != o.Priority || j.Queue != o.Queue
@@ -89,11 +90,12 @@ func (q *queue) replace(j *job, o order, payload []byte) {
 	if late < 0 || late > time.Minute { // the clock was set back since
 		late = 0
 	}
-	if at, debounced := q.debounced(j, o.unique); debounced {
+	if at, moves := q.dueAgain(j, o); moves {
 		j.RunAfter, moved = at.Add(min(late, q.room(j, at, o.unique))), true
 	}
 	j.keys.Payload = q.key
 	j.Payload, j.Queue, j.Priority, j.MaxAttempts, j.Timeout = payload, o.Queue, o.Priority, o.MaxAttempts, o.Timeout
+	j.Uncounted, j.Crashes, j.Progress = j.Attempt, 0, nil
 	j.MaxAttemptsFrom, j.TimeoutFrom = o.MaxAttemptsFrom, o.TimeoutFrom
 	j.UserID, j.Tags, j.Metadata, j.UpdatedAt = o.UserID, o.Tags, o.Metadata, q.now.Add(late)
 	j.StartBy = q.startBy(j.RunAfter, o.within)
@@ -110,13 +112,16 @@ func (q *queue) room(j *job, at time.Time, how unique) time.Duration {
 	return time.Minute
 }
 
-// debounced returns when a job runs after one more debounced enqueue. One that waits for another attempt keeps its time, and so does
-// one that is due and cannot be put off any more.
-func (q *queue) debounced(j *job, how unique) (time.Time, bool) {
-	if how.mode != debounce || j.Attempt > 0 {
+// dueAgain returns when a job runs after one more enqueue; false when it keeps its time, as one that is due and cannot be put off any more.
+func (q *queue) dueAgain(j *job, o order) (time.Time, bool) {
+	how := o.unique
+	if how.mode != debounce && j.Attempt == 0 {
 		return time.Time{}, false
 	}
-	at := micros(q.now.Add(how.quiet))
+	at := micros(q.now.Add(o.in + how.quiet)) // of which at most one is given
+	if !o.at.IsZero() {
+		at = micros(o.at)
+	}
 	if bound := micros(j.CreatedAt.Add(how.atMost)); how.atMost > 0 && bound.Before(at) {
 		at = bound
 	}

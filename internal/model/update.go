@@ -41,6 +41,7 @@ func (q *queue) update(id int64, u update) error {
 	set(&j.RunAfter, u.runAfter)
 	if u.payload != nil {
 		j.Payload, j.keys.Payload = u.payload, q.key
+		j.Uncounted, j.Crashes, j.Progress = j.Attempt, 0, nil
 	}
 	j.UpdatedAt = q.now
 	return nil

@@ -29,10 +29,10 @@ RETURNING id;
 
 -- name: ReplaceWaitingJob :execrows
 -- ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
--- unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
--- that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
--- without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
--- It puts no plain payload in the place of an encrypted one.
+-- unless that is NULL. The new payload has all attempts, whatever those with the old one have used up. It is fenced by its attempt and
+-- by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue that waited for others knows a time, now, before theirs.
+-- Its times are moved to after the last of these, by at most room, which is 0 without a due_at; start_by only when start_moves is 1. An
+-- updated_at after set_back is of a clock that was set back since. It puts no plain payload in the place of an encrypted one.
 UPDATE sqluice_jobs SET
     status = CASE WHEN CAST(sqlc.narg('due_at') AS BIGINT) IS NULL AND priority = @priority
         AND queue = @queue THEN status ELSE 'scheduled' END,
@@ -47,6 +47,7 @@ UPDATE sqluice_jobs SET
         WHEN updated_at - @now < @room THEN updated_at - @now ELSE @room END,
     updated_at = CASE WHEN updated_at BETWEEN @now AND @set_back THEN updated_at ELSE @now END,
     queue = @queue, priority = @priority, payload = @payload,
+    uncounted = attempt, crashes = 0, progress = NULL,
     max_attempts = @max_attempts, timeout = @timeout,
     user_id = sqlc.narg('user_id'), tags = sqlc.narg('tags'),
     metadata = sqlc.narg('metadata')

@@ -39,7 +39,8 @@ DELETE FROM sqluice_jobs WHERE id = @id AND status NOT IN ('running', 'deleted')
 
 -- name: UpdateWaitingJob :execrows
 -- UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
--- when its run_after has come. It changes none that would be due only when it is too late to start.
+-- when its run_after has come. Another payload has all attempts, whatever those with the old one have used up. It changes none that would
+-- be due only when it is too late to start.
 UPDATE sqluice_jobs SET
     updated_at = @now,
     priority = COALESCE(CAST(sqlc.narg('priority') AS BIGINT), priority),
@@ -47,6 +48,9 @@ UPDATE sqluice_jobs SET
     successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(sqlc.narg('run_after'), successor_at) END,
     queue = COALESCE(sqlc.narg('queue'), queue),
     payload = COALESCE(sqlc.narg('payload'), payload),
+    uncounted = CASE WHEN sqlc.narg('payload') IS NULL THEN uncounted ELSE attempt END,
+    crashes = CASE WHEN sqlc.narg('payload') IS NULL THEN crashes ELSE 0 END,
+    progress = CASE WHEN sqlc.narg('payload') IS NULL THEN progress END,
     max_attempts = COALESCE(CAST(sqlc.narg('max_attempts') AS BIGINT), max_attempts),
     status = CASE WHEN sqlc.narg('priority') IS NULL AND sqlc.narg('run_after') IS NULL AND sqlc.narg('queue') IS NULL
         THEN status ELSE 'scheduled' END

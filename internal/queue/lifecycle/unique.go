@@ -69,9 +69,9 @@ func (r Row) taken(ctx context.Context, q db.Querier) (Inserted, bool, error) {
 	}
 }
 
-// replace gives a job that does not run the payload and the options of the row.
+// replace gives a job that does not run the payload and the options of the row, and all attempts.
 func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool, error) {
-	at := r.debounced(h)
+	at := r.due(h)
 	startBy, err := r.startBy(h, at)
 	if err != nil {
 		return Inserted{}, false, err
@@ -150,9 +150,10 @@ func (r Row) startBy(h live, at *int64) (*int64, error) {
 	return r.StartBy, nil
 }
 
-// debounced is when a job runs after one more enqueue; nil when that changes nothing.
-func (r Row) debounced(h live) *int64 {
-	if r.Unique.Mode != UniqueDebounce || h.Attempt > 0 {
+// due returns when a job runs after one more enqueue; nil when it keeps its time. A job that waits for a further attempt waits because of
+// its old payload: the new one is due as a job that is enqueued now.
+func (r Row) due(h live) *int64 {
+	if r.Unique.Mode != UniqueDebounce && h.Attempt == 0 {
 		return nil
 	}
 	at := r.RunAfter
