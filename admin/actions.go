@@ -166,13 +166,18 @@ func (h *Handler) queueForm(r *http.Request, set func(*Handler, *http.Request) (
 	}
 	call.URL.RawQuery = values.Encode()
 	made, err := set(h, call)
-	if p, known := made.body.(pausing); known && p.Paused && !p.Changed {
+	p, _ := made.body.(pausing)
+	if p.Paused && !p.Changed {
 		is = "paused already, for at least as long"
 	}
-	if kind := values.Get("kind"); kind != "" {
-		return nil, flash{OK: true, Text: fmt.Sprintf("Kind %s of queue %s is %s.", kind, name, is)}, err
+	hint := ""
+	for _, name := range p.Unknown {
+		hint += " " + strings.ToUpper(name.String()[:1]) + name.String()[1:]
 	}
-	return nil, flash{OK: true, Text: fmt.Sprintf("Queue %s is %s.", name, is)}, err
+	if kind := values.Get("kind"); kind != "" {
+		return nil, flash{OK: true, Text: fmt.Sprintf("Kind %s of queue %s is %s.%s", kind, name, is, hint)}, err
+	}
+	return nil, flash{OK: true, Text: fmt.Sprintf("Queue %s is %s.%s", name, is, hint)}, err
 }
 
 // chooseTheme stores the user's theme in a cookie. Any value but light and dark means the system's theme.

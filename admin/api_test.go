@@ -358,7 +358,11 @@ func TestOverview(t *testing.T) {
 		}
 		escape := func(name string) string { return strings.ReplaceAll(url.PathEscape(name), ".", "%2E") }
 		for _, name := range []string{"/", "//", "a/", ".", "..", "%2F", "?", "#"} {
-			if got := get[pausing](a, http.MethodPost, "/queues/"+escape(name)+"/pause", ""); got != (pausing{name, true, true}) {
+			got := get[struct {
+				pausing
+				Unknown []inspect.UnknownName
+			}](a, http.MethodPost, "/queues/"+escape(name)+"/pause", "")
+			if got.pausing != (pausing{name, true, true}) || len(got.Unknown) != 1 || got.Unknown[0] != (inspect.UnknownName{Field: "queue", Name: name}) {
 				t.Errorf("a pause of the queue %s is answered with %+v", name, got)
 			}
 			get[pausing](a, http.MethodPost, "/queues/"+escape(name)+"/resume", "")

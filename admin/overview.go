@@ -93,6 +93,8 @@ type pausing struct {
 	Kind    string `json:"kind,omitempty"` // not set for the whole queue
 	Paused  bool   `json:"paused"`
 	Changed bool   `json:"changed"` // false if the queue or the kind was in this state before
+
+	Unknown []inspect.UnknownName `json:"unknown,omitempty"` // the queue or the kind, if nothing knew it
 }
 
 // pauseQueue pauses a queue, or one kind in it, for a time and with a reason if they are given.
@@ -133,6 +135,9 @@ func (h *Handler) setQueue(r *http.Request, q *parameters, p pausing, set func(c
 	}
 	var err error
 	p.Queue, p.Kind = pathName(r), q.text("kind")
+	if p.Unknown, err = h.inspector.UnknownNames(r.Context(), []string{p.Kind}, []string{p.Queue}); err != nil {
+		return answer{}, err
+	}
 	p.Changed, err = set(r.Context(), p)
 	return answer{body: p}, err
 }

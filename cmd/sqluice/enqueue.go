@@ -208,6 +208,7 @@ func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, op
 		return err
 	}
 	return a.withCreatedClient(ctx, f.durability, func(c *jobs.Client) error {
+		a.hintUnknown(ctx, c, []string{kind}, []string{f.queue})
 		receipt, err := c.Enqueue(ctx, kind, payload, opts...)
 		if err != nil {
 			return nameFlags(err, enqueueFields)

@@ -58,6 +58,7 @@ func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, op
 		return err
 	}
 	return a.enqueueRead(ctx, f, len(payloads), func(c *jobs.Client) ([]jobs.Receipt, error) {
+		a.hintUnknown(ctx, c, []string{kind}, []string{f.queue})
 		return c.EnqueueMany(ctx, kind, payloads, opts...)
 	})
 }
@@ -65,18 +66,35 @@ func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, op
 // enqueueItems enqueues the job that each line of standard input describes, all or none.
 func (a *app) enqueueItems(ctx context.Context, f *enqueueFlags) error {
 	var items []jobs.Item
+	var kinds, queues []string
 	err := a.readLines(ctx, newjob.MaxBytes, func(line []byte) error {
 		if err := core.CheckMark("job", line); err != nil {
 			return err
 		}
 		item, err := newjob.Item(bytes.Clone(line))
 		items = append(items, item)
+		var names struct{ Kind, Queue string }
+		if err == nil {
+			err = json.Unmarshal(line, &names)
+		}
+		kinds, queues = withName(kinds, names.Kind), withName(queues, names.Queue)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return a.enqueueRead(ctx, f, len(items), func(c *jobs.Client) ([]jobs.Receipt, error) { return c.EnqueueItems(ctx, items) })
+	return a.enqueueRead(ctx, f, len(items), func(c *jobs.Client) ([]jobs.Receipt, error) {
+		a.hintUnknown(ctx, c, kinds, queues)
+		return c.EnqueueItems(ctx, items)
+	})
+}
+
+// withName returns the list with a name that is not the last one.
+func withName(list []string, name string) []string {
+	if len(list) > 0 && list[len(list)-1] == name {
+		return list
+	}
+	return append(list, name)
 }
 
 // enqueueRead enqueues so many jobs that were read, and prints what became of them.

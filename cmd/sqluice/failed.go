@@ -60,6 +60,11 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.Failed
 	if err != nil {
 		return err
 	}
+	if len(report.Groups) == 0 {
+		if _, err := a.unknownNames(ctx, c, f.Kind, ""); err != nil {
+			return err
+		}
+	}
 	groups, hidden := report.Groups, 0
 	for _, g := range groups {
 		if reveal && hiddenError(g.Error) {

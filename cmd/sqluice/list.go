@@ -72,6 +72,11 @@ func (a *app) list(ctx context.Context, c *jobs.Client, f inspect.Filter, asJSON
 		a.complain("%s; to go on: --after %d", looked(after, len(found)), after)
 		return err
 	}
+	if len(found) == 0 {
+		if _, err := a.unknownNames(ctx, c, f.Kind, f.Queue); err != nil {
+			return err
+		}
+	}
 	if len(found) == f.Limit {
 		a.complain("there may be more: --after %d", found[len(found)-1].ID)
 	}

@@ -169,6 +169,8 @@ type pausing struct {
 	Kind    string `json:"kind,omitempty"` // empty for the whole queue
 	Paused  bool   `json:"paused"`
 	Changed bool   `json:"changed"` // false if it was in this state before
+
+	Unknown []inspect.UnknownName `json:"unknown,omitempty"` // the queue or the kind, if nothing knew it
 }
 
 // String returns the answer as people read it.
@@ -202,11 +204,15 @@ func (a *app) queueSwitch(
 		ValidArgsFunction: a.completesFirst(queueNames),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
+				unknown, err := a.unknownNames(ctx, c, kind, args[0])
+				if err != nil {
+					return err
+				}
 				changed, err := set(ctx, c, args[0], kind)
 				if err != nil {
 					return nameFlags(err, map[string]string{"queue": "NAME", "reason": "--reason"})
 				}
-				answer := pausing{args[0], kind, paused, changed}
+				answer := pausing{args[0], kind, paused, changed, unknown}
 				if asJSON {
 					return a.printJSON(answer)
 				}

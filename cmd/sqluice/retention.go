@@ -129,6 +129,9 @@ func (a *app) changeRetention(
 	change func(*inspect.Inspector, context.Context, inspect.RetentionRule) (bool, error),
 ) error {
 	return a.withClient(ctx, func(c *jobs.Client) error {
+		if _, err := a.unknownNames(ctx, c, rule.Kind, rule.Queue); err != nil {
+			return err
+		}
 		changed, err := change(inspect.New(c), ctx, rule)
 		if err != nil {
 			return nameFlags(err, retentionFields)

@@ -47,11 +47,7 @@ func (a *app) retryCommand() *cobra.Command {
 				if flags.Changed("since") {
 					f.Since = inspect.New(c).Now().Add(-within)
 				}
-				n, err := inspect.New(c).RetryFailed(ctx, f)
-				if err == nil || n > 0 {
-					a.print("made pending: %d", n)
-				}
-				return err
+				return a.retryFailed(ctx, c, f)
 			}
 			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
 				if err := c.Retry(ctx, id); err != nil {
@@ -63,4 +59,16 @@ func (a *app) retryCommand() *cobra.Command {
 		})
 	})
 	return cmd
+}
+
+// retryFailed makes the failed jobs pending that the filter finds, and prints how many there were.
+func (a *app) retryFailed(ctx context.Context, c *jobs.Client, f inspect.FailedFilter) error {
+	n, err := inspect.New(c).RetryFailed(ctx, f)
+	if err == nil || n > 0 {
+		a.print("made pending: %d", n)
+	}
+	if err == nil && n == 0 {
+		_, err = a.unknownNames(ctx, c, f.Kind, "")
+	}
+	return err
 }

@@ -29,9 +29,9 @@ command line, so keep them in SQLUICE_DB, in PGPASSWORD or in ~/.pgpass.
 Jobs are encrypted with the first key of the file that --keys or SQLUICE_KEYS names, and decrypted with any of them: a key
 a line, its id, a blank and 32 bytes in base64. Programs of "work" get payloads decrypted; other commands show none.
 
-Answers go to standard output; progress, logs and errors to standard error. Commands that read, and many that change
-something, take --json and then print one JSON document. Durations are written as 90s, 10m, 1h30m or 7d. Arguments
-after -- are never flags.
+Answers go to standard output; progress, logs and errors to standard error. So does a warning that nothing knows the name
+of a kind or a queue, with the most similar one. Commands that read, and many that change something, take --json and then
+print one JSON document. Durations are written as 90s, 10m, 1h30m or 7d. Arguments after -- are never flags.
 
 Exit codes: 0 success, 1 failure, 2 the command line is wrong.`
 

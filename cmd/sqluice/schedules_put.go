@@ -60,6 +60,9 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 			return err
 		}
 		return a.withCreatedClient(ctx, durability, func(c *jobs.Client) error {
+			if _, err := a.unknownNames(ctx, c, f.kind, f.job.queue); err != nil {
+				return err
+			}
 			if err := c.PutSchedule(ctx, s); err != nil {
 				return nameFlags(err, scheduleFields)
 			}

@@ -72,6 +72,9 @@ func (a *app) markCommand(name, short string, set func(ctx context.Context, c *j
 		ValidArgsFunction: a.completesFirst(kindNames),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
+				if _, err := a.unknownNames(ctx, c, args[0], ""); err != nil {
+					return err
+				}
 				return nameFlags(set(ctx, c, args[0], args[1:]), map[string]string{"kind": "KIND", "sensitive field": "FIELD"})
 			})
 		}),

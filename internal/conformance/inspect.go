@@ -18,6 +18,7 @@ import (
 
 var inspectTests = []test{
 	{"ListFilters", testListFilters},
+	{"UnknownNames", testUnknownNames},
 	{"ListOddTags", testListOddTags},
 	{"ListForeignTags", testListForeignTags},
 	{"ForeignTimes", testForeignTimes},

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// unknownNames returns the unknown ones of a kind and a queue, of which either may be empty, and complains about them. A command that is about
+// to write a name asks before that.
+func (a *app) unknownNames(ctx context.Context, c *jobs.Client, kind, queue string) ([]inspect.UnknownName, error) {
+	list, err := inspect.New(c).UnknownNames(ctx, []string{kind}, []string{queue})
+	a.complainOf(list)
+	return list, err
+}
+
+// hintUnknown complains about kinds and queues of jobs that are about to be enqueued, if they are unknown. A role that may only enqueue
+// cannot read whether they are, and gets no hint: the enqueue is what it asked for.
+func (a *app) hintUnknown(ctx context.Context, c *jobs.Client, kinds, queues []string) {
+	if list, err := inspect.New(c).UnknownNames(ctx, kinds, queues); err == nil {
+		a.complainOf(list)
+	}
+}
+
+// mostComplained is how many unknown names one command complains about.
+const mostComplained = 10
+
+func (a *app) complainOf(list []inspect.UnknownName) {
+	for _, name := range list[:min(len(list), mostComplained)] {
+		a.complain("%s", name)
+	}
+	if len(list) > mostComplained {
+		a.complain("and %d more unknown names", len(list)-mostComplained)
+	}
+}
