@@ -62,8 +62,34 @@ func TestMetricsOfARun(t *testing.T) {
 	if l.value("sqluice_query_seconds", labels{"query": "ClaimJobs"}) == 0 {
 		t.Error("sqluice_query_seconds has no claim")
 	}
-	if l.value("sqluice_oldest_pending_seconds", nil) <= 0 {
+	if l.value("sqluice_oldest_pending_seconds", labels{"queue": "default", "paused": "false"}) <= 0 {
 		t.Error("sqluice_oldest_pending_seconds is 0 although a job waits")
+	}
+	wants(l, "sqluice_oldest_pending_seconds", labels{"queue": "default", "paused": "true"}, 0)
+}
+
+// TestOldestPendingIsByQueue: jobs that a pause holds are apart, whether it is of their queue or their kind.
+func TestOldestPendingIsByQueue(t *testing.T) {
+	l := newLab(t)
+	l.enqueue("k", jobs.Queue("paused"))
+	l.enqueue("k", jobs.Queue("half"))
+	l.enqueue("held", jobs.Queue("half"))
+	l.enqueue("k", jobs.Queue("later"), jobs.In(time.Hour))
+	for _, queue := range []string{"paused", "empty"} {
+		_, err := l.client.PauseQueue(l.ctx, queue)
+		l.must(err)
+	}
+	_, err := l.client.PauseKind(l.ctx, "half", "held")
+	l.must(err)
+	for _, test := range []struct {
+		queue          string
+		active, paused bool
+	}{{"paused", false, true}, {"empty", false, false}, {"half", true, true}, {"later", false, false}} {
+		active := l.value("sqluice_oldest_pending_seconds", labels{"queue": test.queue, "paused": "false"})
+		paused := l.value("sqluice_oldest_pending_seconds", labels{"queue": test.queue, "paused": "true"})
+		if active > 0 != test.active || paused > 0 != test.paused {
+			t.Errorf("queue %s waits for %v, and for %v behind a pause", test.queue, active, paused)
+		}
 	}
 }
 

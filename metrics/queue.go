@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +43,7 @@ type reading struct {
 	clock  time.Time // by the store's clock
 	stats  inspect.Stats
 	queues []inspect.QueueInfo
+	waits  []inspect.Wait
 
 	refusals  map[string]int64
 	schedules inspect.ScheduleStats
@@ -61,7 +63,7 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 		paused:      desc("sqluice_queue_paused", "1 if the queue is paused, else 0; of _other, 1 if any of those queues is.", "queue"),
 		pausedKinds: desc("sqluice_queue_paused_kinds", "Kinds that are paused in the queue.", "queue"),
 		slots:       desc("sqluice_queue_slots", "Number of jobs of the queue that the live workers can run at the same time.", "queue"),
-		oldest:      desc("sqluice_oldest_pending_seconds", "How long the oldest job that waits for a worker has been due; 0 if there is none."),
+		oldest:      desc("sqluice_oldest_pending_seconds", "How long the oldest of the queue's jobs that wait for a worker has been due; paused is true for those that a pause of the queue or of their kind holds; 0 if there is none.", "queue", "paused"),
 		workers:     desc("sqluice_workers", "Live workers."),
 		unhandled:   desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
 		refused:     desc("sqluice_refused_jobs", "Jobs that are set aside because the database refuses an action with them, as for a trigger of the application.", "action"),
@@ -91,11 +93,6 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	for _, status := range jobs.Statuses() {
 		gauge(q.jobs, float64(r.stats.Jobs[status]), string(status))
 	}
-	waits := 0.0
-	if !r.stats.OldestPending.IsZero() {
-		waits = max(0, r.clock.Sub(r.stats.OldestPending).Seconds())
-	}
-	gauge(q.oldest, waits)
 	gauge(q.workers, float64(r.stats.Workers))
 
 	for action, n := range validLabels(r.refusals) {
@@ -107,7 +104,9 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	gauge(q.overdue, r.schedules.Overdue.Seconds())
 
 	known := new(labels.Names) // of this reading only: queues come and go
-	for name, info := range sumQueues(known, r.queues) {
+	queues := sumQueues(known, r.queues)
+	oldest := oldestOf(known, r.waits)
+	for name, info := range queues {
 		gauge(q.perQueue, float64(info.Scheduled), name, string(jobs.StatusScheduled))
 		gauge(q.perQueue, float64(info.Pending), name, string(jobs.StatusPending))
 		gauge(q.perQueue, float64(info.Running), name, string(jobs.StatusRunning))
@@ -118,6 +117,13 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(q.paused, paused, name)
 		gauge(q.pausedKinds, float64(len(info.PausedKinds)), name)
+		for _, paused := range []bool{false, true} {
+			seconds := 0.0
+			if since := oldest[wait{name, paused}]; !since.IsZero() {
+				seconds = max(0, r.clock.Sub(since).Seconds())
+			}
+			gauge(q.oldest, seconds, name, strconv.FormatBool(paused))
+		}
 	}
 	known = new(labels.Names)
 	sums := map[[2]string]int64{}
@@ -158,6 +164,24 @@ func sumQueues(known *labels.Names, list []inspect.QueueInfo) map[string]inspect
 	return sums
 }
 
+// wait is a queue's label, with the jobs that a pause holds, or the others.
+type wait struct {
+	queue  string
+	paused bool
+}
+
+// oldestOf returns since when the oldest due job waits.
+func oldestOf(known *labels.Names, list []inspect.Wait) map[wait]time.Time {
+	oldest := map[wait]time.Time{}
+	for _, w := range list {
+		name, _ := known.Of(w.Queue, "")
+		if at, there := oldest[wait{name, w.Paused}]; !there || w.Since.Before(at) {
+			oldest[wait{name, w.Paused}] = w.Since
+		}
+	}
+	return oldest
+}
+
 // read returns the last reading, or reads the database if that is older than cacheFor.
 func (q *Queue) read() reading {
 	q.mu.Lock()
@@ -170,7 +194,7 @@ func (q *Queue) read() reading {
 	var r reading
 	inspector := inspect.New(q.client)
 	snapshot, err := inspector.Snapshot(ctx) // at once: to count the waiting jobs is most of the cost
-	if r.stats, r.queues = snapshot.Stats, snapshot.Queues; err == nil {
+	if r.stats, r.queues, r.waits = snapshot.Stats, snapshot.Queues, snapshot.Waits; err == nil {
 		r.refusals, err = inspector.Refusals(ctx)
 	}
 	if err == nil {

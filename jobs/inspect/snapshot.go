@@ -16,12 +16,21 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Snapshot is what waits, runs and works, read at once for an overview. Its fields are what the methods of their names return.
+// Snapshot is what waits, runs and works, read at once for an overview. Its fields are what the methods of their names return, except for
+// Waits.
 type Snapshot struct {
 	Counts  []Count
 	Stats   Stats
 	Queues  []QueueInfo
 	Workers []WorkerInfo
+	Waits   []Wait // by queue and kind
+}
+
+// Wait is how long due jobs of one kind wait in a queue for a worker.
+type Wait struct {
+	Queue, Kind string
+	Since       time.Time // when the first of them fell due
+	Paused      bool      // a pause of the queue, or of the kind in it, holds them
 }
 
 // Snapshot reads [Inspector.Counts], [Inspector.Stats], [Inspector.Queues] and [Inspector.Workers] at once.
@@ -41,6 +50,7 @@ func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 			return fmt.Errorf("list pauses: %w", err)
 		}
 		s.Stats, s.Queues = statsOf(s.Counts, due, s.Workers), queuesOf(s.Counts, due, paused, s.Workers)
+		s.Waits = waitsOf(s.Counts, due, paused, in.scope.Now())
 		return nil
 	})
 	if err != nil {
@@ -141,6 +151,31 @@ func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
 	})
 	return s
+}
+
+// waitsOf returns since when jobs wait that are due, by queue and kind. A pause that is over at now holds none.
+func waitsOf(counts, due []Count, pauses []db.Pause, now time.Time) []Wait {
+	type work struct{ queue, kind string } // without a kind: the whole queue
+	paused, since := map[work]bool{}, map[work]time.Time{}
+	for _, p := range pauses {
+		until := core.Time(core.Deref(p.PausedUntil))
+		paused[work{p.Queue, p.Kind}] = until.IsZero() || until.After(now)
+	}
+	for _, list := range [][]Count{counts, due} {
+		for _, n := range list {
+			if of := (work{n.Queue, n.Kind}); n.Status != jobs.StatusScheduled && !n.Since.IsZero() {
+				since[of] = core.Earlier(since[of], n.Since)
+			}
+		}
+	}
+	list := make([]Wait, 0, len(since))
+	for of, at := range since {
+		list = append(list, Wait{of.queue, of.kind, at, paused[of] || paused[work{queue: of.queue}]})
+	}
+	slices.SortFunc(list, func(a, b Wait) int {
+		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
+	})
+	return list
 }
 
 // markPauses sets the pauses in the queues that a function finds.
