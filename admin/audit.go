@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -41,7 +43,7 @@ func (p *parameters) job(name string) int64 {
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		p.fail(&jobs.InvalidError{Field: name, Value: strconv.Quote(text), Must: "be a number of at least 1"})
+		p.fail(&jobs.InvalidError{Field: name, Value: strconv.Quote(text), Must: fmt.Sprintf("be a whole number from 1 to %d", math.MaxInt64)})
 	}
 	return id
 }

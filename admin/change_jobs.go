@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -261,7 +262,7 @@ func formValue(name, text string) (any, error) {
 	default:
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
-			return nil, &jobs.InvalidError{Field: name, Value: fmt.Sprintf("%.40q", text), Must: "be a number"}
+			return nil, &jobs.InvalidError{Field: name, Value: fmt.Sprintf("%.40q", text), Must: fmt.Sprintf("be a whole number from %d to %d", math.MinInt32, math.MaxInt32)}
 		}
 		return n, nil
 	}

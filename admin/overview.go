@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -155,15 +156,18 @@ func (h *Handler) history(r *http.Request) (answer, error) {
 	return answer{body: history}, err
 }
 
+// maxSeconds is the largest number of seconds of a parameter: about 68 years.
+const maxSeconds = math.MaxInt32
+
 // seconds returns a number of seconds, or 0 if the parameter is missing.
 func (p *parameters) seconds(name string) time.Duration {
 	text := p.text(name)
 	if text == "" {
 		return 0
 	}
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < 1 {
-		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%.40q", text), Must: "be a number of seconds"})
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > maxSeconds {
+		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%.40q", text), Must: fmt.Sprintf("be a whole number of seconds from 1 to %d", maxSeconds)})
 	}
 	return time.Duration(n) * time.Second
 }

@@ -39,6 +39,14 @@ func TestPausesByTheAPI(t *testing.T) {
 		for _, path := range []string{"/queues/q/pause?kind=", "/queues/q/pause?for_s=0", "/queues/q/pause?reason=" + strings.Repeat("r", 1001), "/queues/q/resume?for_s=1", "/queues/q/pause?kind=a&kind=b", "/queues/q/resume?kind=" + strings.Repeat("k", 201)} {
 			a.refused(http.StatusBadRequest, http.MethodPost, path, "")
 		}
+		for _, call := range [][2]string{
+			{http.MethodPost, "/queues/q/pause?for_s=2147483648"}, {http.MethodPost, "/queues/q/pause?for_s=99999999999999999999"},
+			{http.MethodPost, "/queues/q/pause?for_s=1.5"}, {http.MethodGet, "/history?step_s=4294967296"},
+		} {
+			if p := a.refused(http.StatusBadRequest, call[0], call[1], ""); !strings.Contains(p.Detail, "from 1 to 2147483647") {
+				t.Errorf("%s is refused with %q", call[1], p.Detail)
+			}
+		}
 		get[kindPausing](a, http.MethodPost, "/queues/q/resume?kind=a%2Fb", "")
 		get[kindPausing](a, http.MethodPost, "/queues/q/resume", "")
 	})

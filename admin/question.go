@@ -3,6 +3,7 @@ package admin
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,7 +37,7 @@ func (h *Handler) confirmPicked(r *http.Request, c jobAction, ids []string) (*vi
 	for _, text := range ids[:min(len(ids), maxNamed)] {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, &jobs.InvalidError{Field: "id", Value: fmt.Sprintf("%.40q", text), Must: "be a number of at least 1"}
+			return nil, &jobs.InvalidError{Field: "id", Value: fmt.Sprintf("%.40q", text), Must: fmt.Sprintf("be a whole number from 1 to %d", math.MaxInt64)}
 		}
 		job, err := h.client.Get(r.Context(), id)
 		switch {

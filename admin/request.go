@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -103,7 +104,7 @@ func jobID(r *http.Request, check func(*http.Request) error) (int64, error) {
 	text := r.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return 0, &jobs.InvalidError{Field: "id", Value: fmt.Sprintf("%q", text), Must: "be a number of at least 1"}
+		return 0, &jobs.InvalidError{Field: "id", Value: fmt.Sprintf("%q", text), Must: fmt.Sprintf("be a whole number from 1 to %d", math.MaxInt64)}
 	}
 	return id, check(r)
 }
