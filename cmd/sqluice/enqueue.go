@@ -67,9 +67,12 @@ func (a *app) enqueueCommand() *cobra.Command {
 		GroupID: groupJobs,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.items {
-				return takes(0, 0)(cmd, args)
+				if len(args) > 0 {
+					return usagef("arguments are not expected with --items: standard input has the kinds and payloads")
+				}
+				return nil
 			}
-			return takes(1, 2, "KIND", "PAYLOAD")(cmd, args)
+			return takes(1, 2, "KIND", payloadName)(cmd, args)
 		},
 
 		ValidArgsFunction: a.completesFirst(kindNames),
@@ -105,7 +108,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 		}
 		if f.stdin {
 			if len(args) > 1 {
-				return usagef("--stdin reads the payloads: PAYLOAD %q is too much", shown(args[1]))
+				return usagef("PAYLOAD is not expected with --stdin, which reads the payloads")
 			}
 			return a.enqueueLines(ctx, args[0], &f, opts)
 		}

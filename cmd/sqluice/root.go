@@ -171,6 +171,9 @@ func flagError(_ *cobra.Command, err error) error {
 	what, text, _ := strings.Cut(err.Error(), ": ")
 	text = what + ": " + shown(text)
 	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && strings.IndexAny(unknown.GetSpecifiedShortnames(), "0123456789") == 0 {
+		return usagef("an argument that begins with - is not a flag, such as a negative number as a payload: give it after --")
+	}
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedShortnames()) > 1 {
 		text += "; a flag of more than one letter begins with --"
 	}

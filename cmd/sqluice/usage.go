@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,12 +52,17 @@ func invalidErrors(err error) []*jobs.InvalidError {
 	return nil
 }
 
+// payloadName names the argument that is a payload.
+const payloadName = "PAYLOAD"
+
 // takes checks that a command has from least to most arguments. names has their names in order.
 func takes(least, most int, names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
 			return usagef("%s is missing", names[len(args)])
+		case len(args) > most && slices.Contains(names, payloadName): // it may be the payload, which no error shows
+			return usagef("argument %d is not expected: the command takes only %s; quote a %s for the shell", most+1, strings.Join(names, " and "), payloadName)
 		case len(args) > most && most == 0:
 			return usagef("%q is not expected: the command takes no arguments", shown(args[0]))
 		case len(args) > most:

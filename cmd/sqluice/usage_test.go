@@ -33,7 +33,7 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"list --limit many", []string{`--limit "many"`, "from 1 to 1000"}},
 		{"list --after -1", []string{`--after "-1"`}},
 		{"enqueue", []string{"KIND is missing"}},
-		{"enqueue k {} {}", []string{`"{}" is not expected`}},
+		{"enqueue k {} {}", []string{"argument 3 is not expected", "KIND and PAYLOAD"}},
 		{"enqueue k --priority", []string{"--priority"}},
 		{"enqueue k --priority high", []string{`--priority "high"`, "from -32768 to 32767"}},
 		{"enqueue k --priority 32768", []string{`--priority "32768"`, "from -32768 to 32767"}},
@@ -60,7 +60,7 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"enqueue k nonsense", []string{"PAYLOAD", "JSON"}},
 		{"serve --durability maybe", []string{`--durability "maybe"`, "normal or full"}},
 		{"enqueue k --durability maybe", []string{`--durability "maybe"`, "normal or full"}},
-		{"enqueue k {} --stdin", []string{"--stdin", `"{}"`}},
+		{"enqueue k {} --stdin", []string{"--stdin", "PAYLOAD"}},
 		{"enqueue k --stdin --unique x", []string{"--unique", "--stdin"}},
 		{"show", []string{"ID is missing"}},
 		{"show one", []string{`ID "one"`, "whole number"}},
@@ -218,5 +218,22 @@ func TestListAfterAGroup(t *testing.T) {
 			t.Errorf("%s prints %q, and with list %q", group, bare, out)
 		}
 		c.fails(exitUsage, []string{`unknown command "list"`}, group, "list", "more")
+	}
+}
+
+// A payload may hold a secret: no fault of the command line shows any of it, as when a shell has split it.
+func TestUsageFaultsShowNoPayload(t *testing.T) {
+	c := newCLI(t)
+	const secret = "4111222233334444"
+	for _, args := range [][]string{
+		{"enqueue", "k", "{}", secret}, {"enqueue", "k", `{"card":`, secret + "}"}, {"enqueue", "--items", secret}, {"enqueue", "k", "--stdin", secret},
+		{"enqueue", "k", "-" + secret}, {"enqueue", "k", "{" + secret}, {"enqueue", "k", `"` + secret + `\x"`},
+		{"schedules", "put", "s", "k", secret}, {"schedules", "put", "s", "--every", "1m", "--kind", "k", "{", secret},
+		{"schedules", "put", "s", "--every", "1m", "--kind", "k", secret + "{"}, {"schedules", "put", "s", "--every", "1m", "--kind", "k", "-" + secret},
+		{"update", "1", "--payload", "{" + secret},
+	} {
+		if a := c.run(args...); a.code != exitUsage || strings.Contains(a.out+a.err, secret[:6]) || a.err == "" {
+			t.Errorf("%q: %+v", args, a)
+		}
 	}
 }
