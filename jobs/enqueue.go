@@ -26,12 +26,12 @@ type Receipt struct {
 }
 
 // Enqueue adds a job of a kind given by name, with a payload that is JSON already; [Kind.Enqueue] is the typed form.
-// Bad input is an [InvalidError]. After it returns without an error the job will run, whatever process dies when.
+// A nil payload is an empty object, {}. Bad input is an [InvalidError]. After it returns without an error the job will run, whatever process dies when.
 //
 // While the caller has a transaction open that has written, on SQLite, an enqueue outside of it waits for that one's lock, for five
 // seconds, and fails with [ErrBusy]: use [Client.With].
 func (c *Client) Enqueue(ctx context.Context, kind string, payload json.RawMessage, opts ...EnqueueOption) (Receipt, error) {
-	receipt, err := c.enqueueOne(ctx, newEnqueue(kind, opts), payload)
+	receipt, err := c.enqueueOne(ctx, newEnqueue(kind, opts), orEmpty(payload))
 	if err != nil {
 		return Receipt{}, fmt.Errorf("enqueue %s: %w", kind, err)
 	}
@@ -39,14 +39,22 @@ func (c *Client) Enqueue(ctx context.Context, kind string, payload json.RawMessa
 }
 
 // EnqueueMany adds one job for each payload, in their order and alike in all options, and returns a receipt for each: all of
-// them or none. A faulty payload is named by its place, counted from 0. [Unique] and [RequestID] cannot be given to
+// them or none. A nil payload is an empty object, {}. A faulty payload is named by its place, counted from 0. [Unique] and [RequestID] cannot be given to
 // many jobs. It is one transaction, and on SQLite other writers of the file wait for it: add millions in portions of 100,000.
 func (c *Client) EnqueueMany(ctx context.Context, kind string, payloads []json.RawMessage, opts ...EnqueueOption) ([]Receipt, error) {
-	receipts, err := c.enqueueMany(ctx, newEnqueue(kind, opts), len(payloads), func(i int) ([]byte, error) { return payloads[i], nil })
+	receipts, err := c.enqueueMany(ctx, newEnqueue(kind, opts), len(payloads), func(i int) ([]byte, error) { return orEmpty(payloads[i]), nil })
 	if err != nil {
 		return nil, fmt.Errorf("enqueue %d jobs of %s: %w", len(payloads), kind, err)
 	}
 	return receipts, nil
+}
+
+// orEmpty returns the payload, and an empty object for one that was not given.
+func orEmpty(payload json.RawMessage) json.RawMessage {
+	if payload == nil {
+		return json.RawMessage("{}")
+	}
+	return payload
 }
 
 func newEnqueue(kind string, opts []EnqueueOption) *enqueue {

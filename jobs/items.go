@@ -34,7 +34,7 @@ func (k Kind[T]) Item(args T, opts ...EnqueueOption) Item {
 
 // NewItem returns a job of a kind given by name, with a payload that is JSON already, for [Client.EnqueueItems].
 func NewItem(kind string, payload json.RawMessage, opts ...EnqueueOption) Item {
-	return Item{job: newEnqueue(kind, opts), payload: payload}
+	return Item{job: newEnqueue(kind, opts), payload: orEmpty(payload)}
 }
 
 // Validate returns what [Client.EnqueueItems] would refuse of the job, without a database, or nil. Times are compared with this machine's

@@ -53,7 +53,7 @@ func (k Kind[T]) Every(name string, every time.Duration, args T, opts ...Schedul
 // NewSchedule returns a schedule of a kind given by name, with a payload that is JSON already. spec is as for [Kind.Cron], or
 // "@every 90s".
 func NewSchedule(name, spec, kind string, payload json.RawMessage, opts ...ScheduleOption) Schedule {
-	return newSchedule(name, spec, newEnqueue(kind, nil), payload, opts)
+	return newSchedule(name, spec, newEnqueue(kind, nil), orEmpty(payload), opts)
 }
 
 func newSchedule(name, spec string, job *enqueue, payload []byte, opts []ScheduleOption) Schedule {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/internal/queue/cron"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -104,7 +106,16 @@ func nextTick(now time.Time, s jobs.ScheduleInfo) string {
 	if s.State() != jobs.ScheduleActive || s.Next.IsZero() {
 		return "-"
 	}
-	return s.Next.Local().Format(time.RFC3339) + " (" + age(now, s.Next) + ")"
+	return inZone(s, s.Next).Format(time.RFC3339) + " (" + age(now, s.Next) + ")"
+}
+
+// inZone returns a time in the zone of a schedule's specification; in the local one if it has none, as one of a period.
+func inZone(s jobs.ScheduleInfo, t time.Time) time.Time {
+	zone, err := cron.Zone(s.Zone)
+	if err != nil || strings.HasPrefix(s.Spec, "@every") {
+		return t.Local() // of a zone that is not known here the state of the schedule says so
+	}
+	return t.In(zone)
 }
 
 func (a *app) schedulesShowCommand() *cobra.Command {
@@ -145,7 +156,7 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 	for _, row := range [][2]string{
 		{"name", s.Name}, {"kind", s.Kind}, {"queue", s.Queue}, {"spec", s.Spec}, {"zone", s.Zone}, {"catch-up", s.CatchUp}, {"overlap", s.Overlap},
 		{"payload", string(s.Payload)}, {"options", string(s.Options)}, {"state", s.State()}, {"fault", s.Fault},
-		{"next", moment(now, s.Next)}, {"owed", moment(now, s.Owed)}, {"changed", moment(now, s.Updated)},
+		{"next", momentIn(now, inZone(s, s.Next))}, {"owed", momentIn(now, inZone(s, s.Owed))}, {"changed", moment(now, s.Updated)},
 	} {
 		if row[1] != "" && row[1] != "-" {
 			rows.row(row[0], row[1])
@@ -165,12 +176,12 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 			job = strconv.FormatInt(tick.Job, 10)
 		}
 		if !tick.MissedSince.IsZero() {
-			more = "missed since " + tick.MissedSince.Local().Format(time.RFC3339)
+			more = "missed since " + inZone(s, tick.MissedSince).Format(time.RFC3339)
 		}
 		if tick.Replaced != 0 {
 			more += " in place of job " + strconv.FormatInt(tick.Replaced, 10)
 		}
-		t.row(tick.Tick.Local().Format(time.RFC3339), string(tick.Outcome), job, age(now, tick.At), more)
+		t.row(inZone(s, tick.Tick).Format(time.RFC3339), string(tick.Outcome), job, age(now, tick.At), more)
 	}
 	return t.end()
 }

@@ -38,7 +38,7 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 		Long:  schedulesPutHelp,
 		Example: "  sqluice schedules put nightly-report --cron '0 2 * * *' --zone Europe/Berlin --kind report\n" +
 			"  sqluice schedules put tidy --every 90s --kind tidy '{\"older\": \"7d\"}' --overlap skip",
-		Args: takes(1, 2, "NAME", "PAYLOAD"),
+		Args: takes(1, 2, "NAME", payloadName),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "", "the `KIND` of the jobs")
@@ -73,7 +73,7 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 			if f.asJSON {
 				return a.printJSON(scheduleOf(info))
 			}
-			state := "next at " + info.Next.Local().Format(time.RFC3339)
+			state := "next at " + inZone(info, info.Next).Format(time.RFC3339)
 			if info.State() != jobs.ScheduleActive {
 				state = info.State()
 			}

@@ -48,6 +48,14 @@ func schedulesLive(t *testing.T, c *cli) {
 			t.Errorf("the list lacks %q:\n%s", text, table)
 		}
 	}
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := list[0].Next.In(zone).Format(time.RFC3339)
+	if !strings.HasPrefix(next[len("2026-01-01"):], "T02:00:00+") || !strings.Contains(table, next) || !strings.Contains(out, next) {
+		t.Errorf("the next tick is %s; put says %q, and the list is\n%s", next, out, table)
+	}
 	id := strings.TrimSpace(c.ok("schedules", "run", "nightly"))
 	if job := c.show(id).Job; job.Schedule() != "nightly" || job.Priority != 5 || job.Kind != "report" || job.StartBy.Sub(job.Tick()) != time.Hour {
 		t.Errorf("the job is %+v", job)

@@ -34,9 +34,12 @@ func span(seconds int64) string {
 }
 
 // moment returns a time in full, in the local zone, with its age.
-func moment(now, t time.Time) string {
+func moment(now, t time.Time) string { return momentIn(now, t.Local()) }
+
+// momentIn is moment in the zone of t.
+func momentIn(now, t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.Local().Format("2006-01-02T15:04:05.000Z07:00") + " (" + age(now, t) + ")"
+	return t.Format("2006-01-02T15:04:05.000Z07:00") + " (" + age(now, t) + ")"
 }

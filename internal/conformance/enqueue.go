@@ -21,6 +21,7 @@ var enqueueTests = []test{
 	{"PayloadByteForByte", testPayloadByteForByte},
 	{"BoundsOfTime", testBoundsOfTime},
 	{"BadInput", testBadInput},
+	{"NilPayload", testNilPayload},
 	{"ManyInOrder", testManyInOrder},
 	{"ManyAllOrNothing", testManyAllOrNothing},
 	{"ManyAtOnce", testManyAtOnce},
@@ -288,4 +289,23 @@ func testManyCallers(f *fixture) {
 	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	want(f, "jobs", stats.Jobs[jobs.StatusPending]+stats.Jobs[jobs.StatusScheduled], int64(len(seen)))
+}
+
+// A payload that is nil is an empty object, in whatever way a job comes to be.
+func testNilPayload(f *fixture) {
+	one, err := f.client.Enqueue(f.ctx, "k", nil)
+	f.must(err)
+	many, err := f.client.EnqueueMany(f.ctx, "k", []json.RawMessage{nil, json.RawMessage("1")})
+	f.must(err)
+	items, err := f.client.EnqueueItems(f.ctx, []jobs.Item{jobs.NewItem("k", nil)})
+	f.must(err)
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("s", "@daily", "k", nil)))
+	tick, err := f.client.RunSchedule(f.ctx, "s")
+	f.must(err)
+	for _, id := range []int64{one.ID, many[0].ID, items[0].ID, tick} {
+		want(f, "payload", string(f.get(id).Payload), "{}")
+	}
+	want(f, "payload that was given", string(f.get(many[1].ID).Payload), "1")
+	_, err = f.client.Enqueue(f.ctx, "k", json.RawMessage{})
+	wantInvalid(f, "an empty payload that is not nil", err)
 }
