@@ -874,6 +874,13 @@ func (q timed) ListMoves(ctx context.Context) ([]Move, error) {
 	return value, err
 }
 
+func (q timed) ListNewSchedules(ctx context.Context, arg ListNewSchedulesParams) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.ListNewSchedules(ctx, arg)
+	q.hook("ListNewSchedules", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListOverdueJobIDs(ctx, arg)

@@ -110,6 +110,7 @@ type (
 	ListJobsOfUserRow             = sqlite.ListJobsOfUserRow
 	ListLiveJobsByUniqueKeyParams = sqlite.ListLiveJobsByUniqueKeyParams
 	ListLiveJobsByUniqueKeyRow    = sqlite.ListLiveJobsByUniqueKeyRow
+	ListNewSchedulesParams        = sqlite.ListNewSchedulesParams
 	ListOverdueJobIDsParams       = sqlite.ListOverdueJobIDsParams
 	ListPendingQueuesParams       = sqlite.ListPendingQueuesParams
 	ListPendingQueuesRow          = sqlite.ListPendingQueuesRow

@@ -217,7 +217,7 @@ const listDueSchedules = `-- name: ListDueSchedules :many
 SELECT u.name FROM (
     SELECT a.name, a.next_at FROM (
         SELECT s.name, s.next_at FROM sqluice_schedules AS s
-        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= $1
+        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= $1 AND s.next_at > 0
           AND s.name NOT IN (SELECT w.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS w (value))
         ORDER BY s.next_at LIMIT $3
     ) AS a
@@ -242,7 +242,8 @@ type ListDueSchedulesParams struct {
 }
 
 // ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job
-// whose predecessor has ended. declared is as for GetScheduleWork, and without is a JSON list of schedules to leave out.
+// whose predecessor has ended. Of those that no code declares it leaves out the new ones, which ListNewSchedules lists. declared is as for
+// GetScheduleWork, and without is a JSON list of schedules to leave out.
 func (q *Queries) ListDueSchedules(ctx context.Context, arg ListDueSchedulesParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, listDueSchedules,
 		arg.Now,
@@ -250,6 +251,40 @@ func (q *Queries) ListDueSchedules(ctx context.Context, arg ListDueSchedulesPara
 		arg.N,
 		arg.Declared,
 	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		items = append(items, name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listNewSchedules = `-- name: ListNewSchedules :many
+SELECT s.name FROM sqluice_schedules AS s
+WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at = 0
+  AND s.name NOT IN (SELECT w.value FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS w (value))
+LIMIT $2
+`
+
+type ListNewSchedulesParams struct {
+	Without string `json:"without"`
+	N       int64  `json:"n"`
+}
+
+// ListNewSchedules lists up to n schedules whose next tick no worker has found yet: plain SQL added them. without is a JSON list of
+// schedules to leave out.
+func (q *Queries) ListNewSchedules(ctx context.Context, arg ListNewSchedulesParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, listNewSchedules, arg.Without, arg.N)
 	if err != nil {
 		return nil, err
 	}

@@ -242,7 +242,8 @@ type Querier interface {
 	// ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
 	ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]int64, error)
 	// ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job
-	// whose predecessor has ended. declared is as for GetScheduleWork, and without is a JSON list of schedules to leave out.
+	// whose predecessor has ended. Of those that no code declares it leaves out the new ones, which ListNewSchedules lists. declared is as for
+	// GetScheduleWork, and without is a JSON list of schedules to leave out.
 	ListDueSchedules(ctx context.Context, arg ListDueSchedulesParams) ([]string, error)
 	// ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
 	ListEndedAmong(ctx context.Context, ids string) ([]int64, error)
@@ -297,6 +298,9 @@ type Querier interface {
 	ListLockedJobs(ctx context.Context, ids string) ([]int64, error)
 	// ListMoves lists what closes the queue: nothing as a rule.
 	ListMoves(ctx context.Context) ([]Move, error)
+	// ListNewSchedules lists up to n schedules whose next tick no worker has found yet: plain SQL added them. without is a JSON list of
+	// schedules to leave out.
+	ListNewSchedules(ctx context.Context, arg ListNewSchedulesParams) ([]string, error)
 	// ListOverdueJobIDs lists up to n jobs that were to start by now, were not and are not set aside, the most overdue ones first.
 	ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error)
 	// ListPauses lists what is paused, by queue: the queue itself, which has the kind '', before its kinds.

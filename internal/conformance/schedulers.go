@@ -13,6 +13,8 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -26,6 +28,7 @@ var schedulerTests = []test{
 	{"ADrainServesNone", testDrainServesNoSchedule},
 	{"ARefusedJobHoldsUpNoOther", testScheduleRefused},
 	{"ManyAtOnce", testManySchedules},
+	{"ManyNewOnes", testManyNewSchedules},
 	{"BesideACallersTransaction", testScheduleBesideATransaction},
 	{"BesideALockedJob", testScheduleBesideALockedJob},
 	{"ClosedQueue", testScheduleClosed},
@@ -231,6 +234,44 @@ func testManySchedules(f *fixture) {
 		f.must(err)
 		return info.State() == jobs.ScheduleFaulty && info.Fault != ""
 	})
+}
+
+// steppingClock is a store whose clock goes on by a second with each transaction of a scheduler.
+type steppingClock struct {
+	engine.Store
+	now time.Time
+}
+
+func (c *steppingClock) Now() time.Time { return c.now }
+
+func (c *steppingClock) InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error {
+	c.now = c.now.Add(time.Second)
+	return c.Store.InsertWith(ctx, queue, fn)
+}
+
+// A schedule that falls due again and again is served each time while a scheduler finds the next ticks of many new ones.
+func testManyNewSchedules(f *fixture) {
+	clock := &steppingClock{Store: engine.StoreOf(f.client.Store()), now: f.store.Now()}
+	since := clock.now.Add(-time.Second)
+	s := maintenance.Scheduler{Store: clock, Log: quiet(), Declared: "[]", Notes: &refusal.Notes{Log: quiet()}}
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("often", "@every 1s", "k", json.RawMessage("{}"))))
+	_, err := s.Once(f.ctx, since)
+	f.must(err)
+	before, err := f.client.ScheduleTicks(f.ctx, "often", 100)
+	f.must(err)
+	want(f, "new schedules", len(f.sql("insert_450_schedules")), 450)
+	_, err = s.Once(f.ctx, since)
+	f.must(err)
+	after, err := f.client.ScheduleTicks(f.ctx, "often", 100)
+	f.must(err)
+	if served := len(after) - len(before); served < 4 {
+		f.Errorf("the schedule was served %d times between 5 portions of new ones", served)
+	}
+	for _, name := range []string{"new 1", "new 450"} {
+		info, err := f.client.GetSchedule(f.ctx, name)
+		f.must(err)
+		want(f, name+" has a next tick", !info.Next.IsZero(), true)
+	}
 }
 
 // An open transaction of a caller that has put a schedule holds up no other one, where rows are locked one by one.

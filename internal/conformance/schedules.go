@@ -78,7 +78,11 @@ func (f *fixture) fire(w schedule.Watch) (fired schedule.Fired) {
 		if err != nil {
 			return err
 		}
-		rows, err := q.TakeSchedules(ctx, core.JSONNames(names))
+		fresh, err := q.ListNewSchedules(ctx, db.ListNewSchedulesParams{Without: "[]", N: 100})
+		if err != nil {
+			return err
+		}
+		rows, err := q.TakeSchedules(ctx, core.JSONNames(append(names, fresh...)))
 		if err != nil {
 			return err
 		}

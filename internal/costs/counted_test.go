@@ -617,6 +617,11 @@ func (q counted) ListMoves(ctx context.Context) ([]db.Move, error) {
 	return q.own.ListMoves(ctx)
 }
 
+func (q counted) ListNewSchedules(ctx context.Context, arg db.ListNewSchedulesParams) ([]string, error) {
+	q.note("ListNewSchedules")
+	return q.own.ListNewSchedules(ctx, arg)
+}
+
 func (q counted) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
 	q.note("ListOverdueJobIDs")
 	return q.own.ListOverdueJobIDs(ctx, arg)

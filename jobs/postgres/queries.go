@@ -751,6 +751,10 @@ func (q queries) ListMoves(ctx context.Context) ([]db.Move, error) {
 	return list, nil
 }
 
+func (q queries) ListNewSchedules(ctx context.Context, arg db.ListNewSchedulesParams) ([]string, error) {
+	return q.own.ListNewSchedules(ctx, dbpostgres.ListNewSchedulesParams(arg))
+}
+
 func (q queries) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
 	return q.own.ListOverdueJobIDs(ctx, dbpostgres.ListOverdueJobIDsParams(arg))
 }

@@ -72,9 +72,12 @@ func (s *Scheduler) Run(ctx context.Context) {
 	trouble := outage.New(s.Log)
 	for {
 		pause := scheduleLook
-		next, err := s.look(ctx)
+		next, more, err := s.look(ctx)
 		if ctx.Err() != nil {
 			return
+		}
+		if more {
+			continue
 		}
 		if err == nil {
 			trouble.Over("schedules are served again")
@@ -112,48 +115,60 @@ func (s *Scheduler) watch() (w schedule.Watch, looked func()) {
 	return schedule.Watch{Now: now, Since: s.since, Judge: s.judge}, func() { s.looked, s.clock = at, now }
 }
 
-// look does what is due, and returns when there is something next; zero if there is nothing, or if it is overdue.
-func (s *Scheduler) look(ctx context.Context) (next time.Time, err error) {
+// look does what is due, and returns when there is something next; zero if there is nothing, or if it is overdue. It reports whether more
+// schedules may be new, which the next look deals with.
+func (s *Scheduler) look(ctx context.Context) (next time.Time, more bool, err error) {
 	w, looked := s.watch()
-	next, startBy, err := s.serve(ctx, w)
+	served, err := s.serve(ctx, w)
 	if err != nil {
-		return next, err
+		return next, false, err
 	}
 	looked()
-	return s.expire(ctx, next, startBy)
+	next, err = s.expire(ctx, served)
+	return next, served.more, err
 }
 
 // Once does what is due now, as a scheduler does that has looked all the time since a moment. It returns when there is something next;
 // zero if there is nothing.
 func (s *Scheduler) Once(ctx context.Context, since time.Time) (next time.Time, err error) {
 	s.forget()
-	next, startBy, err := s.serve(ctx, schedule.Watch{Now: s.Store.Now(), Since: since})
-	if err != nil {
-		return next, err
+	for {
+		served, err := s.serve(ctx, schedule.Watch{Now: s.Store.Now(), Since: since})
+		if err != nil {
+			return time.Time{}, err
+		}
+		if !served.more {
+			return s.expire(ctx, served)
+		}
 	}
-	return s.expire(ctx, next, startBy)
 }
 
-// serve deals with schedules and pauses. It returns when the next one is due, and by when the first job must start that has to, in
-// microseconds; 0 if none has.
-func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time, startBy int64, err error) {
+// served is what a look at schedules and pauses leaves to do.
+type served struct {
+	next    time.Time // when the next one is due; zero if none is, or if it is overdue
+	startBy int64     // by when the first job must start that has to, in microseconds; 0 if none has
+	more    bool      // more schedules may be new
+}
+
+// serve deals with schedules and pauses.
+func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (done served, err error) {
 	now := core.Micros(w.Now)
 	work, err := s.work(ctx)
 	if err != nil {
-		return next, 0, err
+		return done, err
 	}
 	if work.PauseEnd != 0 && work.PauseEnd <= now && !w.Now.Before(s.resumeAgain) {
 		if err := s.resume(ctx, w.Now); err != nil {
-			return next, 0, err
+			return done, err
 		}
 	}
 	free := work.Free > 0
 	if isDue(work, now) {
-		if err := s.fireAll(ctx, w); err != nil {
-			return next, 0, err
+		if done.more, err = s.fireAll(ctx, w); err != nil {
+			return done, err
 		}
 		if work, err = s.work(ctx); err != nil {
-			return next, 0, err
+			return done, err
 		}
 	}
 	var failed error
@@ -164,10 +179,11 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 	note(s.releasing, failed, "successors of jobs with unique keys are released again", "releasing successors of jobs with unique keys failed; trying again")
 	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {
 		if at > now {
-			next = core.Earlier(next, core.Time(at))
+			done.next = core.Earlier(done.next, core.Time(at))
 		}
 	}
-	return next, work.StartBy, nil
+	done.startBy = work.StartBy
+	return done, nil
 }
 
 // resume ends pauses that are over. Schedules, and jobs with a time, do not wait for those that the database refuses to end.
@@ -192,9 +208,10 @@ func note(o *outage.Outage, err error, over, failed string) {
 	o.Failed(slog.LevelWarn, failed, "error", err)
 }
 
-// expire ends the jobs that were not started in time, if the first one had to start by then. It returns the earlier of next and the
-// time by which the next job must start.
-func (s *Scheduler) expire(ctx context.Context, next time.Time, startBy int64) (time.Time, error) {
+// expire ends the jobs that were not started in time, if the first one had to start by then. It returns the earlier of the times at which
+// a schedule or pause is due, and by which the next job must start.
+func (s *Scheduler) expire(ctx context.Context, done served) (time.Time, error) {
+	next, startBy := done.next, done.startBy
 	now := core.Micros(s.Store.Now())
 	if startBy != 0 && startBy <= now {
 		expiry := Expiry{Store: s.Store, Notes: s.Notes, Ended: s.Changed}
@@ -226,31 +243,66 @@ func (s *Scheduler) work(ctx context.Context) (work db.GetScheduleWorkRow, err e
 	return work, err
 }
 
-// fireAll does what is due of all schedules, some in each transaction.
-func (s *Scheduler) fireAll(ctx context.Context, w schedule.Watch) error {
+// fireAll does what is due of all schedules, some in each transaction. Then it finds the next ticks of some new ones, so that thousands
+// that are added at once do not hold up those that fall due meanwhile. It reports whether more may be new.
+func (s *Scheduler) fireAll(ctx context.Context, w schedule.Watch) (more bool, err error) {
 	for ctx.Err() == nil {
 		names, err := s.due(ctx, w.Now)
-		if err != nil || len(names) == 0 {
-			return err
-		}
-		progress := false
-		err = refusal.Apart(names, s.cannot, func(part []string) error {
-			fired, err := s.fire(ctx, part, w)
-			progress = progress || fired.Schedules > 0
-			return err
-		}, func(name string, err error) error { return s.leave(ctx, name, w.Now, err) })
 		if err != nil {
-			return err
+			return false, err
 		}
-		if !progress && len(names) < scheduleMost {
-			return nil // the others are another worker's, or locked
+		progress, err := s.fireApart(ctx, names, w)
+		if err != nil {
+			return false, err
+		}
+		if len(names) == 0 || !progress && len(names) < scheduleMost {
+			break // the others are another worker's, or locked
 		}
 	}
-	return ctx.Err()
+	names, err := s.fresh(ctx, w.Now)
+	if err != nil {
+		return false, err
+	}
+	_, err = s.fireApart(ctx, names, w)
+	return len(names) == scheduleMost, errors.Join(err, ctx.Err())
+}
+
+// fireApart does what is due of some schedules, and sets those aside that this worker cannot serve. It reports whether it noted the next
+// tick of any.
+func (s *Scheduler) fireApart(ctx context.Context, names []string, w schedule.Watch) (progress bool, err error) {
+	if len(names) == 0 {
+		return false, nil
+	}
+	err = refusal.Apart(names, s.cannot, func(part []string) error {
+		fired, err := s.fire(ctx, part, w)
+		progress = progress || fired.Schedules > 0
+		return err
+	}, func(name string, err error) error { return s.leave(ctx, name, w.Now, err) })
+	return progress, err
 }
 
 // due returns the names of the schedules that are due, the most overdue ones first.
 func (s *Scheduler) due(ctx context.Context, now time.Time) (names []string, err error) {
+	err = s.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		names, err = q.ListDueSchedules(ctx, db.ListDueSchedulesParams{
+			Now: core.Micros(now), Declared: s.Declared, Without: s.setAside(now), N: scheduleMost,
+		})
+		return err
+	})
+	return names, err
+}
+
+// fresh returns the names of some schedules whose next tick no worker has found yet.
+func (s *Scheduler) fresh(ctx context.Context, now time.Time) (names []string, err error) {
+	err = s.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		names, err = q.ListNewSchedules(ctx, db.ListNewSchedulesParams{Without: s.setAside(now), N: scheduleMost})
+		return err
+	})
+	return names, err
+}
+
+// setAside returns the schedules that are not tried yet, as a JSON list of names.
+func (s *Scheduler) setAside(now time.Time) string {
 	var without []string
 	for name, until := range s.aside {
 		if now.Before(until) {
@@ -259,13 +311,7 @@ func (s *Scheduler) due(ctx context.Context, now time.Time) (names []string, err
 			delete(s.aside, name)
 		}
 	}
-	err = s.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		names, err = q.ListDueSchedules(ctx, db.ListDueSchedulesParams{
-			Now: core.Micros(now), Declared: s.Declared, Without: core.JSONNames(without), N: scheduleMost,
-		})
-		return err
-	})
-	return names, err
+	return core.JSONNames(without)
 }
 
 // fire does what is due of some schedules, in one transaction. Those that another transaction has locked are set aside for a moment.

@@ -26,11 +26,12 @@ SELECT CAST(COALESCE((
 
 -- name: ListDueSchedules :many
 -- ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job
--- whose predecessor has ended. declared is as for GetScheduleWork, and without is a JSON list of schedules to leave out.
+-- whose predecessor has ended. Of those that no code declares it leaves out the new ones, which ListNewSchedules lists. declared is as for
+-- GetScheduleWork, and without is a JSON list of schedules to leave out.
 SELECT u.name FROM (
     SELECT a.name, a.next_at FROM (
         SELECT s.name, s.next_at FROM sqluice_schedules AS s
-        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= @now
+        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= @now AND s.next_at > 0
           AND s.name NOT IN (SELECT w.value FROM jsonb_array_elements_text(CAST(CAST(@without AS TEXT) AS jsonb)) AS w (value))
         ORDER BY s.next_at LIMIT @n
     ) AS a
@@ -45,6 +46,14 @@ SELECT u.name FROM (
       AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM jsonb_array_elements_text(CAST(@declared AS jsonb)) AS e (value))) AND o.name NOT IN (SELECT y.value FROM jsonb_array_elements_text(CAST(@without AS jsonb)) AS y (value))
 ) AS u
 GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT @n;
+
+-- name: ListNewSchedules :many
+-- ListNewSchedules lists up to n schedules whose next tick no worker has found yet: plain SQL added them. without is a JSON list of
+-- schedules to leave out.
+SELECT s.name FROM sqluice_schedules AS s
+WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at = 0
+  AND s.name NOT IN (SELECT w.value FROM jsonb_array_elements_text(CAST(CAST(@without AS TEXT) AS jsonb)) AS w (value))
+LIMIT @n;
 
 -- name: TakeSchedules :many
 -- TakeSchedules reads schedules to fire them, by a JSON list of their names. On PostgreSQL it leaves out those that another transaction has
