@@ -81,7 +81,7 @@ func (e *enqueue) columns(now time.Time) (db.EnqueueJobParams, error) {
 	if err := e.check(); err != nil {
 		return db.EnqueueJobParams{}, err
 	}
-	metadata, err := e.metadataColumn()
+	metadata, err := e.checkedMetadata()
 	if err != nil {
 		return db.EnqueueJobParams{}, err
 	}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -113,8 +114,8 @@ func Tags(tags ...string) EnqueueOption {
 	}
 }
 
-// Metadata attaches any JSON-encodable value. The queue reads only fields that begin with sqluice_, such as [VersionField]. With
-// [Kind.Version], [Debounce] and schedules, which add such fields, the value must be an object.
+// Metadata attaches any JSON-encodable value. Fields whose names begin with sqluice_ are the queue's own: of them only [VersionField] may
+// be given. With [Kind.Version], [Debounce] and schedules, which add such fields, the value must be an object.
 func Metadata(v any) EnqueueOption { return func(e *enqueue) { e.metadata = v } }
 
 // row is the columns, from checked options or not.
@@ -264,6 +265,30 @@ func (e *enqueue) tagsColumn() *string {
 	return &s
 }
 
+// checkedMetadata returns the column of the metadata, and an error when it has a field that only the queue writes: the job would be shown
+// as what it is not. A version is the caller's to set. A middleware may put back a debounce that it has read, which is written anew.
+func (e *enqueue) checkedMetadata() (*string, error) {
+	metadata, err := e.metadataColumn()
+	if err != nil || e.metadata == nil {
+		return metadata, err
+	}
+	return metadata, e.checkReserved(*metadata)
+}
+
+func (e *enqueue) checkReserved(metadata string) error {
+	for name, value := range core.ReservedFields(metadata) {
+		switch version := 0; {
+		case name == jobtype.DebounceField && e.debounce() != nil:
+		case name != VersionField:
+			return jobtype.NewInvalidError("metadata", strconv.Quote(name), "have no field whose name begins with sqluice_, except "+VersionField)
+		case json.Unmarshal(value, &version) != nil || version < 0:
+			return jobtype.NewInvalidError("metadata", VersionField, "have a whole number of at least 0 as its "+VersionField)
+		}
+	}
+	return nil
+}
+
+// metadataColumn returns the column of the metadata; nil for none.
 func (e *enqueue) metadataColumn() (*string, error) {
 	var metadata *string
 	if e.metadata != nil {

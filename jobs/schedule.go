@@ -127,7 +127,7 @@ func (s Schedule) rowWith(cipher *cipher.Cipher, now time.Time, inCode bool) (db
 			return p, err
 		}
 	}
-	metadata, err := s.job.metadataColumn()
+	metadata, err := s.job.checkedMetadata()
 	if err != nil {
 		return p, err
 	}

@@ -2,9 +2,25 @@ package core
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
+
+// ReservedFields returns the fields of metadata whose names the queue has for its own use: they begin with sqluice_, in any letter case,
+// because package json ignores that. It returns none of metadata that are no object.
+func ReservedFields(metadata string) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(metadata), &fields) != nil {
+		return nil
+	}
+	for name := range fields {
+		if !strings.HasPrefix(strings.ToUpper(name), "SQLUICE_") {
+			delete(fields, name)
+		}
+	}
+	return fields
+}
 
 // WithField returns metadata, which are none or an object, with a field of the queue's own. The error is an InvalidError for metadata that
 // are no object; why completes "must be an object".
