@@ -21,7 +21,8 @@ type Kind[T any] struct {
 	Name string
 
 	// Aliases are names that the kind had before: a runner runs jobs of these too, with the same handler. They keep the old name, also
-	// for unique keys and request ids, which belong to a name.
+	// for unique keys and request ids, which belong to a name: while jobs of both names live, one of each may run with the same key, at
+	// the same time.
 	Aliases []string
 
 	// Queue is where its jobs go; [DefaultQueue] when empty. A runner that handles the kind and does not claim from this queue logs a
