@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -133,6 +134,11 @@ func test(t *testing.T, store jobs.Store, db *sql.DB, engine, command, program, 
 	must(t, err)
 	if len(list) != len(rows) {
 		t.Errorf("there are %d jobs", len(list))
+	}
+	for _, job := range list {
+		if strings.Contains(job.UniqueKey, ".") {
+			t.Errorf("the unique key %q is that of a number, and not of its text", job.UniqueKey)
+		}
 	}
 }
 

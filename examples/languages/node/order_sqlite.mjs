@@ -5,8 +5,9 @@ const [file, customer] = process.argv.slice(2);
 const db = new Database(file, { timeout: 5000 });
 const place = db.transaction((customer) => {
   const order = db.prepare("INSERT INTO orders (customer) VALUES (?)").run(customer).lastInsertRowid;
-  db.prepare("INSERT INTO sqluice_jobs (kind, payload) VALUES ('receipt', ?)").run(
+  db.prepare("INSERT INTO sqluice_jobs (kind, payload, unique_key) VALUES ('receipt', ?, ?)").run(
     JSON.stringify({ order: Number(order), customer }),
+    String(order), // a number would arrive as the text "42.0"
   );
   if (customer === "nobody") throw new Error("there is no such customer");
 });
