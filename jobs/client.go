@@ -111,7 +111,8 @@ func (c *Client) BackupTo(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// CheckSchema returns a [SchemaError] unless the database's schema is the one this library was built for.
+// CheckSchema returns a [SchemaError] unless this program runs on the database's schema: it is the one that the library was built for, or
+// a newer one whose migrations say that they are compatible.
 func (c *Client) CheckSchema(ctx context.Context) error {
 	done, err := engine.SharedOf(c.given).SchemaChecks.Take(ctx)
 	if err != nil {

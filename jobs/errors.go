@@ -81,7 +81,7 @@ type (
 	// kind marks as sensitive (see [Kind.Sensitive]) is withheld from it before it is shortened.
 	OutputError = jobtype.OutputError
 
-	// SchemaError is returned by the first use of a database whose schema this library was not built for; nothing is read
+	// SchemaError is returned by the first use of a database whose schema this program does not run on; nothing is read
 	// or written. When the schema is changed while a program runs, its runners stop within about a second, as if their
 	// context had ended, and return it.
 	SchemaError = jobtype.SchemaError

@@ -34,15 +34,15 @@ func TestGooseCommand(t *testing.T) {
 	}
 	check := func(t *testing.T, store jobs.Store, want int64) {
 		t.Helper()
-		have, newest, err := port.StoreOf(store).SchemaVersion(t.Context())
+		found, err := port.StoreOf(store).Schema(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want < 0 {
-			want = newest
+			want = found.Want
 		}
-		if have != want {
-			t.Errorf("the library finds version %d, not %d", have, want)
+		if found.Have != want {
+			t.Errorf("the library finds version %d, not %d", found.Have, want)
 		}
 	}
 	upAndDown := func(t *testing.T, engine, driver, database string, store jobs.Store) {

@@ -23,11 +23,11 @@ func (a *app) downCommand() *cobra.Command {
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
-				version, _, err := engine.StoreOf(c.Store()).SchemaVersion(ctx)
+				found, err := engine.StoreOf(c.Store()).Schema(ctx)
 				if err != nil {
 					return fmt.Errorf("read the schema's version: %w", err)
 				}
-				if version == 1 && !all {
+				if found.Have == 1 && !all {
 					return usagef("--all is missing: undoing the first migration drops the tables with all jobs")
 				}
 				name, err := engine.StoreOf(c.Store()).MigrateDown(ctx)
@@ -39,8 +39,8 @@ func (a *app) downCommand() *cobra.Command {
 					return nil
 				}
 				a.print("down %s", name)
-				if all && version > 1 {
-					a.print("the schema is version %d now: --all allows to undo the first migration, and does not undo more than one", version-1)
+				if all && found.Have > 1 {
+					a.print("the schema is version %d now: --all allows to undo the first migration, and does not undo more than one", found.Have-1)
 				}
 				return nil
 			})

@@ -17,7 +17,8 @@ type schemaStatus struct {
 	Engine   string `json:"engine"`
 	Schema   int64  `json:"schema"`
 	Wanted   int64  `json:"wanted"`
-	State    string `json:"state"`               // up to date, pending or newer
+	RunsFrom int64  `json:"runs_from,omitempty"` // programs of this schema version and newer run on the database
+	State    string `json:"state"`               // up to date, pending, compatible or newer
 	WAL      *int64 `json:"wal_bytes,omitempty"` // of a SQLite database
 	Closed   string `json:"closed,omitempty"`    // by a move
 }
@@ -48,9 +49,11 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if s.Engine, err = engine.StoreOf(c.Store()).EngineVersion(ctx); err != nil {
 		return fmt.Errorf("read the engine's version: %w", err)
 	}
-	if s.Schema, s.Wanted, err = engine.StoreOf(c.Store()).SchemaVersion(ctx); err != nil {
+	found, err := engine.StoreOf(c.Store()).Schema(ctx)
+	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
+	s.Schema, s.Wanted, s.RunsFrom = found.Have, found.Want, found.RunsFrom
 	if sized, ok := c.Store().(interface{ WALSize() (int64, error) }); ok {
 		size, err := sized.WALSize()
 		if err != nil {
@@ -58,22 +61,15 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 		}
 		s.WAL = &size
 	}
-	if s.Schema == s.Wanted {
+	if found.Check() == nil {
 		if err := c.CheckOpen(ctx); errors.Is(err, jobs.ErrMoved) {
 			s.Closed = err.Error()
 		} else if err != nil {
 			return err
 		}
 	}
-	advice := ""
-	switch {
-	case s.Schema == s.Wanted:
-		s.State = "up to date"
-	case s.Schema < s.Wanted:
-		s.State, advice = "pending", fmt.Sprintf(": migrations to run: %d, with `sqluice up`", s.Wanted-s.Schema)
-	default:
-		s.State, advice = "newer", " than this program: update it, or run `sqluice down` with the newer one"
-	}
+	var advice string
+	s.State, advice = stateOf(found)
 	if asJSON {
 		return a.printJSON(s)
 	}
@@ -89,6 +85,24 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 		t.row("closed", s.Closed)
 	}
 	return t.end()
+}
+
+// stateOf returns the state of a schema in a word, and what to do about it.
+func stateOf(found engine.Schema) (state, advice string) {
+	runs := found.Check() == nil
+	switch {
+	case runs && found.Newer():
+		return "compatible", fmt.Sprintf(": newer than this program, and runs programs from schema version %d on", found.RunsFrom)
+	case runs:
+		return "up to date", ""
+	case len(found.Pending) == 0:
+		return "newer", " than this program: update it, or run `sqluice down` with the newer one"
+	}
+	advice = fmt.Sprintf(": migrations to run: %d, with `sqluice up`", len(found.Pending))
+	if found.Refuses != 0 {
+		advice += "; " + refusedAfter(found)
+	}
+	return "pending", advice
 }
 
 // walUsual is the size to which the engine truncates a WAL.

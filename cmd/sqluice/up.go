@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
@@ -14,6 +17,9 @@ const upHelp = `up runs the migrations that the database lacks, and prints their
 
 It makes a SQLite file if there is none. A PostgreSQL database must exist; up makes the schema that schema=NAME in its
 URL names. The role needs the right to make tables there; the roles of workers do not.
+
+Programs of the schema before go on when the migrations are compatible with them. Else up says, before it runs them, which programs
+will be refused.
 
 "goose up" on sql/migrations/sqlite or sql/migrations/postgres, with -table sqluice_migrations, does the same.`
 
@@ -37,7 +43,7 @@ func (a *app) up(ctx context.Context, _ []string) error {
 	if d.postgres() {
 		store, err = openDatabase(ctx, d, nil)
 	} else {
-		store, err = sqlite.Open(ctx, d.path)
+		store, err = sqlite.Open(ctx, d.path, sqlite.WithLogger(slog.New(slog.DiscardHandler))) // up says it itself
 	}
 	if err != nil {
 		return err
@@ -48,6 +54,13 @@ func (a *app) up(ctx context.Context, _ []string) error {
 // migrate prints the names of the migrations that it ran, and closes the store.
 func (a *app) migrate(ctx context.Context, store jobs.Store) error {
 	client := jobs.New(store)
+	found, err := engine.StoreOf(store).Schema(ctx)
+	if err != nil {
+		return errors.Join(fmt.Errorf("read the schema's version: %w", err), closeStore(store))
+	}
+	if found.Refuses != 0 {
+		a.print("%s", refusedAfter(found))
+	}
 	names, err := client.Migrate(ctx)
 	for _, name := range names {
 		a.print("up %s", name)
@@ -55,8 +68,17 @@ func (a *app) migrate(ctx context.Context, store jobs.Store) error {
 	if err == nil {
 		err = client.CheckSchema(ctx)
 	}
-	if err == nil && len(names) == 0 {
+	switch {
+	case err != nil || len(names) > 0:
+	case found.Newer():
+		a.print("nothing to do: the schema is version %d, newer than this program, which runs on it", found.Have)
+	default:
 		a.print("nothing to do: the schema is up to date")
 	}
 	return errors.Join(err, closeStore(store))
+}
+
+// refusedAfter says which programs are refused once the pending migrations have run.
+func refusedAfter(found engine.Schema) string {
+	return fmt.Sprintf("programs older than schema version %d will be refused", found.Refuses)
 }

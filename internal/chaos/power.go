@@ -228,14 +228,14 @@ func checkPower(ctx context.Context, path string, states []state, moment int, du
 		t.other = append(t.other, "the database is damaged: "+damage)
 	}
 	client := jobs.New(store)
-	have, want, err := engine.StoreOf(store).SchemaVersion(ctx)
+	has, err := engine.StoreOf(store).Schema(ctx)
 	if err != nil {
 		return t, err
 	}
-	if have != want {
+	if has.Check() != nil {
 		// The power failed before the migrations had reached the disk. They can be run again.
 		if durability == sqlite.Full && acknowledged >= 0 {
-			t.lost = append(t.lost, fmt.Sprintf("the schema is version %d, not %d", have, want))
+			t.lost = append(t.lost, fmt.Sprintf("the schema is version %d, not %d", has.Have, has.Want))
 		}
 		if _, err := client.Migrate(ctx); err != nil {
 			return t, err

@@ -88,15 +88,15 @@ func (f *fleet) killMigrations(ctx context.Context) error {
 				return err
 			}
 		}
-		have, newest, err := engine.StoreOf(f.client.Store()).SchemaVersion(ctx)
+		found, err := engine.StoreOf(f.client.Store()).Schema(ctx)
 		if err != nil {
 			return err
 		}
-		if have < newest {
+		if found.Check() != nil {
 			killed++
 		}
 		if _, err := f.client.Migrate(ctx); err != nil {
-			f.wrong("after a migration was killed at version %d, another one gives %v", have, err)
+			f.wrong("after a migration was killed at version %d, another one gives %v", found.Have, err)
 			return nil
 		}
 	}
@@ -236,11 +236,11 @@ func (f *fleet) upgradeBelow(ctx context.Context, before earlier) error {
 
 func (f *fleet) migrateBelow(ctx context.Context, before earlier) error {
 	for {
-		have, _, err := engine.StoreOf(f.client.Store()).SchemaVersion(ctx)
+		found, err := engine.StoreOf(f.client.Store()).Schema(ctx)
 		if err != nil {
 			return err
 		}
-		if have <= before.schema {
+		if found.Have <= before.schema {
 			break
 		}
 		if _, err := engine.StoreOf(f.client.Store()).MigrateDown(ctx); err != nil {

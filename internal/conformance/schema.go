@@ -16,6 +16,10 @@ var schemaTests = []test{
 	{"MigrateTwice", testMigrateTwice},
 	{"JobsSurvive", testJobsSurviveMigration},
 	{"ChangedWhileRunning", testSchemaChangedWhileRunning},
+	{"CompatibleWhileRunning", testCompatibleWhileRunning},
+	{"Compatible", testCompatible},
+	{"Incompatible", testIncompatible},
+	{"ForeignVersion", testForeignVersion},
 }
 
 // testSchemaChangedWhileRunning: a runner that finds another schema releases its jobs, at no cost.
@@ -57,12 +61,12 @@ func testMigrateTwice(f *fixture) {
 }
 
 func testOlderSchema(f *fixture) {
-	have, wanted, err := f.store.SchemaVersion(f.ctx)
+	found, err := f.store.Schema(f.ctx)
 	f.must(err)
-	want(f, "version", have, wanted)
+	want(f, "version", found.Have, found.Want)
 	_, err = f.store.MigrateDown(f.ctx)
 	f.must(err)
-	f.wantRefused("older", wanted-1)
+	f.wantRefused("older", found.Want-1)
 	names, err := f.client.Migrate(f.ctx)
 	f.must(err)
 	want(f, "migrations that ran", len(names), 1)

@@ -52,8 +52,8 @@ func TestPostgresIsEmptyAndGoneAtTheEnd(t *testing.T) {
 }
 
 func TestSQLiteIsReady(t *testing.T) {
-	have, want, err := engine.StoreOf(testdb.SQLite(t)).SchemaVersion(t.Context())
-	if err != nil || have != want || have == 0 {
-		t.Errorf("schema version %d, want %d: %v", have, want, err)
+	found, err := engine.StoreOf(testdb.SQLite(t)).Schema(t.Context())
+	if err != nil || found.Check() != nil || found.Have == 0 {
+		t.Errorf("schema version %d, want %d: %v", found.Have, found.Want, err)
 	}
 }

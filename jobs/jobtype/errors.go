@@ -42,11 +42,13 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s %s must %s", e.Field, e.Value, e.Must)
 }
 
-// SchemaError is returned by the first use of a database whose schema this library was not built for; nothing is read
+// SchemaError is returned by the first use of a database whose schema this program does not run on; nothing is read
 // or written. When the schema is changed while a program runs, its runners stop within about a second, as if their context
 // had ended, and return it.
 type SchemaError struct {
-	Have, Want int64
+	Have, Want int64   // the versions of the database's schema and of the schema that this program was built for
+	RunsFrom   int64   // programs of this schema version and newer run on the database; 0 when no migration says so
+	Pending    []int64 // the migrations that this program knows and the database lacks
 }
 
 func (e *SchemaError) Error() string {
@@ -55,6 +57,11 @@ func (e *SchemaError) Error() string {
 		return fmt.Sprintf("the database has no sqluice schema (version %d is needed): run `sqluice up` or client.Migrate", e.Want)
 	case e.Have < e.Want:
 		return fmt.Sprintf("the database's schema is version %d, older than the %d this program knows: run `sqluice up` or client.Migrate", e.Have, e.Want)
+	case len(e.Pending) > 0:
+		return fmt.Sprintf("the database's schema lacks the migration %d that this program knows: run `sqluice up` or client.Migrate", e.Pending[0])
+	case e.RunsFrom > e.Want:
+		return fmt.Sprintf("the database's schema is version %d, newer than the %d this program knows, and runs programs from version %d on: "+
+			"update the program, or run `sqluice down` with the newer one", e.Have, e.Want, e.RunsFrom)
 	default:
 		return fmt.Sprintf("the database's schema is version %d, newer than the %d this program knows: update the program, or run `sqluice down` with the newer one", e.Have, e.Want)
 	}

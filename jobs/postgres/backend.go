@@ -71,12 +71,12 @@ func (s *backend) ready(ctx context.Context) error {
 	if s.usable.Load() {
 		return nil
 	}
-	have, want, err := s.SchemaVersion(ctx)
+	found, err := s.Schema(ctx)
 	if err != nil {
 		return err
 	}
-	if have != want {
-		return &jobs.SchemaError{Have: have, Want: want}
+	if err := found.Check(); err != nil {
+		return err
 	}
 	s.usable.Store(true)
 	return nil

@@ -45,6 +45,7 @@ const (
 	codeCanceled      = "57014"
 	codePrivilege     = "42501"
 	codeNoColumn      = "42703"
+	codeNoTable       = "42P01"
 	codeNoDatabase    = "3D000"
 	codeTimeout       = "25P04" // the transaction_timeout of PostgreSQL 17
 	codeProtocol      = "08P01" // PgBouncer's only one

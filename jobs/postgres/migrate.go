@@ -18,7 +18,8 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/migration"
 	"github.com/sqluice/sqluice/sql"
 )
 
@@ -27,6 +28,14 @@ const versionTable = "sqluice_migrations"
 
 // earlierVersionTable is the name that goose's table had in earlier builds of sqluice.
 const earlierVersionTable = "sqluice_goose_version"
+
+// direction is whether migrations are applied or undone.
+type direction int
+
+const (
+	upward direction = iota
+	downward
+)
 
 const jobsTable = "sqluice_jobs"
 
@@ -47,43 +56,58 @@ const lookAgain = 30
 // briefly reports whether it is enough to read the version.
 func (s *schema) briefly() bool { return s.asked.Add(1)%lookAgain != 0 && s.usable.Load() }
 
-// SchemaVersion reads goose's table without making it, and the server's clock with it.
-func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error) {
-	if want, err = NewestSchema(); err != nil {
-		return 0, 0, err
+// Schema implements [engine.Store]. It reads goose's table without making it, and the server's clock with it.
+func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
+	known, err := migrations()
+	if err != nil {
+		return found, err
 	}
 	if s.briefly() {
 		// It was there. Where it is not any more, or may not be read, the longer way says why.
-		if have, err = s.versionNow(ctx, !s.unprepared.Load()); err == nil && have != 0 || ctx.Err() != nil {
-			return have, want, err
+		if found, err = s.read(ctx, known, "schema_versions", !s.unprepared.Load()); err == nil && found.Have != 0 || ctx.Err() != nil {
+			return found, err
 		}
 	}
+	return s.wholeSchema(ctx, known)
+}
+
+// wholeSchema is Schema for a database of which nothing is known yet.
+func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found engine.Schema, err error) {
+	found = engine.Schema{Want: known.Newest()}
 	l, err := s.locate(ctx)
 	if err != nil {
-		return 0, want, err
+		return found, err
 	}
 	if !slices.Contains(l.versions, s.names.at().schema) {
-		return 0, want, s.checkEarlier(l)
+		if err := s.checkEarlier(l); err != nil {
+			return found, err
+		}
+		return known.Compare("", "")
 	}
 	if err := s.checkRowSecurity(ctx); err != nil {
 		s.usable.Store(false) // until it is mended
-		return 0, want, err
+		return found, err
 	}
-	if have, err = s.versionNow(ctx, false); err != nil {
-		return have, want, err
+	found, err = s.read(ctx, known, "schema_versions", false)
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Code == codeNoTable { // the schema is older than the table
+		found, err = s.read(ctx, known, "schema_version", false)
 	}
-	if have == 0 {
-		return 0, want, s.checkEarlier(l)
+	if err != nil {
+		return found, err
+	}
+	if found.Applied == 0 {
+		return found, s.checkEarlier(l)
 	}
 	if slices.Contains(l.jobs, s.names.at().schema) {
-		return have, want, nil
+		return found, nil
 	}
 	// Another process may have committed the first migration meanwhile.
 	if l, err = s.locate(ctx); err == nil && !slices.Contains(l.jobs, s.names.at().schema) {
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table %s), which cannot be migrated: use another database or schema, or drop its tables",
-			versionTable, have, jobsTable)
+			versionTable, found.Applied, jobsTable)
 	}
-	return have, want, err
+	return found, err
 }
 
 // checkEarlier returns an error when the queue in the schema is one of an earlier build.
@@ -95,24 +119,26 @@ func (s *schema) checkEarlier(l location) error {
 		earlierVersionTable)
 }
 
-// versionNow reads the version from a table that is there, and the server's time with it. Not prepared, half of what it costs
-// the server is to parse and plan it.
-func (s *schema) versionNow(ctx context.Context, prepare bool) (version int64, err error) {
+// read reads the versions by a statement, and the server's time with them. Not prepared, half of what it costs the server is to parse
+// and plan it.
+func (s *schema) read(ctx context.Context, known migration.Set, statement string, prepare bool) (found engine.Schema, err error) {
 	var args []any
 	if !prepare {
 		args = once()
 	}
+	var applied, recorded string
 	var server int64
 	sent := s.clock.instant()
-	err = s.queryRow(ctx, "schema_version", args, &version, &server)
+	err = s.queryRow(ctx, statement, args, &applied, &recorded, &server)
 	var e *pgconn.PgError
 	switch {
 	case err == nil:
 		s.clock.sample(server, sent, s.clock.instant())
+		return known.Compare(applied, recorded)
 	case errors.As(err, &e) && e.Code == codeNoColumn:
 		err = fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another schema", err, versionTable)
 	}
-	return version, err
+	return engine.Schema{Want: known.Newest()}, err
 }
 
 // checkRowSecurity returns an error when policies hide rows of the queue from this role. What is hidden would be taken for what is not
@@ -132,7 +158,7 @@ func (s *schema) checkRowSecurity(ctx context.Context) error {
 // Migrate implements [engine.Store].
 func (s *schema) Migrate(ctx context.Context) ([]string, error) {
 	var names []string
-	err := s.migrate(ctx, func(p *goose.Provider) error {
+	err := s.migrate(ctx, upward, func(p *goose.Provider) error {
 		results, err := p.Up(ctx)
 		for _, r := range results {
 			names = append(names, filepath.Base(r.Source.Path))
@@ -151,7 +177,7 @@ func (s *schema) Migrate(ctx context.Context) ([]string, error) {
 // MigrateDown implements [engine.Store].
 func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 	var name string
-	err := s.migrate(ctx, func(p *goose.Provider) error {
+	err := s.migrate(ctx, downward, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return nil
@@ -166,7 +192,7 @@ func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 
 // migrate holds a lock while goose runs: of several goose.Up at once all but one would fail. Both use connections of
 // their own; the search_path of goose's is the queue's schema.
-func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) error {
 	if err := s.look(ctx); err != nil {
 		return err
 	}
@@ -181,22 +207,25 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 	if err := s.waitForMigrations(ctx, conn); err != nil {
 		return fmt.Errorf("wait for other migrations: %w", translate(err))
 	}
-	have, want, err := s.SchemaVersion(ctx)
+	found, err := s.Schema(ctx)
 	if err != nil {
 		return migrationFault(err)
+	}
+	if err := found.CheckMigrate(to == downward); err != nil {
+		return err
+	}
+	if to == upward {
+		migration.Announce(s.options.logger, found)
 	}
 	var synchronous bool
 	var life string
 	if err := s.queryRow(ctx, "durability", once(), &synchronous, &life); err != nil {
 		return migrationFault(err)
 	}
-	if have > want {
-		return &jobs.SchemaError{Have: have, Want: want}
-	}
 	if p := s.names.at(); s.pooled.Load() && p.schema != p.current {
 		return errors.New("a pooler gives connections no search_path: migrate by a URL of the server itself")
 	}
-	if have == 0 {
+	if found.Have == 0 {
 		if err := s.prepareSchema(ctx); err != nil {
 			return err
 		}
@@ -209,7 +238,7 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 
 // runGoose has run work on connections that are closed after it.
 func (s *schema) runGoose(run func(*goose.Provider) error) error {
-	files, err := migrations()
+	files, err := migrationFiles()
 	if err != nil {
 		return err
 	}
@@ -326,25 +355,18 @@ func migrationFault(err error) error {
 	return translate(err)
 }
 
-func migrations() (fs.FS, error) { return fs.Sub(sql.Migrations, "migrations/postgres") }
+func migrationFiles() (fs.FS, error) { return fs.Sub(sql.Migrations, "migrations/postgres") }
+
+func migrations() (migration.Set, error) {
+	files, err := migrationFiles()
+	if err != nil {
+		return migration.Set{}, err
+	}
+	return migration.Read(files)
+}
 
 // NewestSchema is the version of the schema that this library was built for: that of its last migration.
 func NewestSchema() (int64, error) {
-	files, err := migrations()
-	if err != nil {
-		return 0, err
-	}
-	names, err := fs.Glob(files, "*.sql")
-	if err != nil {
-		return 0, err
-	}
-	var version int64
-	for _, name := range names {
-		n, err := goose.NumericComponent(name)
-		if err != nil {
-			return 0, fmt.Errorf("migration %s: %w", name, err)
-		}
-		version = max(version, n)
-	}
-	return version, nil
+	known, err := migrations()
+	return known.Newest(), err
 }

@@ -31,13 +31,13 @@ func testSchemaGone(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	must(t, client.CheckSchema(t.Context()))
 	want(t, "jobs", rows(t, client, "k"), 0) // from here on the schema counts as right
-	have, newest, err := store.SchemaVersion(t.Context())
+	found, err := store.Schema(t.Context())
 	must(t, err)
-	want(t, "version", have, newest)
+	want(t, "version", found.Have, found.Want)
 	exec(t, dial(t, url), "drop_versions")
-	have, _, err = store.SchemaVersion(t.Context())
+	found, err = store.Schema(t.Context())
 	must(t, err)
-	want(t, "version", have, 0)
+	want(t, "version", found.Have, 0)
 }
 
 // Programs that start together all migrate: each migration runs once, and no program sees an error, however short the role's
@@ -80,10 +80,10 @@ func testManyMigrateAtOnce(t *testing.T, site *site) {
 			all.Wait()
 			store, client := open(t, url, test.opts...)
 			must(t, client.CheckSchema(t.Context()))
-			_, newest, err := store.SchemaVersion(t.Context())
+			found, err := store.Schema(t.Context())
 			must(t, err)
 			slices.Sort(ran)
-			if len(ran) != int(newest) || len(slices.Compact(slices.Clone(ran))) != len(ran) {
+			if len(ran) != int(found.Want) || len(slices.Compact(slices.Clone(ran))) != len(ran) {
 				t.Errorf("together they ran %v", ran)
 			}
 			wantDrained(t, client, 1)
@@ -137,7 +137,7 @@ func testIndexBuiltConcurrently(t *testing.T, site *site) {
 				store, _ := open(t, test.url(url), test.opts...)
 				store.session.Tracer = &asksForLock{ask: sync.OnceFunc(func() { asked.Add(1) })}
 				all.Go(func() {
-					err := store.migrate(ctx, func(*goose.Provider) error {
+					err := store.migrate(ctx, upward, func(*goose.Provider) error {
 						eventually(t, "the others have asked for the lock too", func() bool { return asked.Load() == n })
 						pool := store.migrationPool()
 						p, err := goose.NewProvider(goose.DialectPostgres, pool, os.DirFS("testdata/concurrently"),

@@ -126,7 +126,7 @@ func TestGrantsAreMinimal(t *testing.T) {
 	statements, err := gates.Statements(filepath.Join(root, "db", "postgres"))
 	must(t, err)
 	names := &namespace{schema: "queue"}
-	statements = append(statements, gates.Statement{Name: "schema_version", SQL: control("schema_version")})
+	statements = append(statements, gates.Statement{Name: "schema_versions", SQL: control("schema_versions")})
 	conn := dial(t, worker)
 	excluded := 0
 	for _, s := range statements {

@@ -187,7 +187,7 @@ func tables() []string {
 	return []string{
 		"sqluice_job_audit", "sqluice_job_changes", "sqluice_job_counts", "sqluice_job_errors",
 		"sqluice_job_history", "sqluice_jobs", "sqluice_migrations", "sqluice_moves", "sqluice_pauses", "sqluice_refusals", "sqluice_retentions", "sqluice_schedule_ticks",
-		"sqluice_schedules", "sqluice_sensitive_fields", "sqluice_unique_keys", "sqluice_workers",
+		"sqluice_schedules", "sqluice_schema_versions", "sqluice_sensitive_fields", "sqluice_unique_keys", "sqluice_workers",
 	}
 }
 

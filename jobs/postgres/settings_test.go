@@ -114,7 +114,7 @@ func testIdleSessionTimeout(t *testing.T, site *site) {
 	want(t, "losses in the log", log.count("lost")+log.count("no notifications"), 0)
 
 	// A migration may take longer than a session may be idle: the one that holds its lock is.
-	must(t, store.migrate(t.Context(), func(*goose.Provider) error {
+	must(t, store.migrate(t.Context(), upward, func(*goose.Provider) error {
 		other := dial(t, url)
 		eventually(t, "an idle session is ended", func() bool {
 			return scan[int](t, admin, "count_session", other.PgConn().PID()) == 0

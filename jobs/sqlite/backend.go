@@ -166,12 +166,12 @@ func (s *backend) prepare(ctx context.Context) error {
 	if ready {
 		return nil
 	}
-	have, want, err := versionOf(ctx, s.writeDB) // a program that only writes needs no other connection
+	found, err := schemaOf(ctx, s.writeDB) // a program that only writes needs no other connection
 	if err != nil {
 		return err
 	}
-	if have != want {
-		return &jobs.SchemaError{Have: have, Want: want}
+	if err := found.Check(); err != nil {
+		return err
 	}
 	if err := turnWALOn(ctx, s.writeDB, s.side); err != nil {
 		return err

@@ -244,5 +244,5 @@ func turnWALOn(ctx context.Context, pool *sql.DB, side sideFolder) error {
 		return err
 	}
 	// The WAL is there from the next transaction on.
-	return translate(pool.QueryRowContext(ctx, control("schema_version")).Scan(new(int64)))
+	return translate(pool.QueryRowContext(ctx, control("schema_version")).Scan(new(string), new(string)))
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/pressly/goose/v3"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/migration"
 	"github.com/sqluice/sqluice/jobs"
 	sqlfiles "github.com/sqluice/sqluice/sql"
 )
@@ -40,47 +42,57 @@ type schema struct {
 	forget  func() error                            // drops the statements that were prepared for the schema
 }
 
-// SchemaVersion implements [engine.Store]. It reads by the writer's connection while that is idle.
-func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+// Schema implements [engine.Store]. It reads by the writer's connection while that is idle.
+func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
 	done, err := s.idle(func(w *writes) (err error) {
-		have, want, err = versionOf(ctx, w.conn)
+		found, err = schemaOf(ctx, w.conn)
 		return err
 	})
 	if done {
-		return have, want, err
+		return found, err
 	}
-	return versionOf(ctx, s.readDB)
+	return schemaOf(ctx, s.readDB)
 }
 
-// versionOf reads goose's table without making it.
-func versionOf(ctx context.Context, pool statementPool) (have, want int64, err error) {
-	if want, err = NewestSchema(); err != nil {
-		return 0, 0, err
+// schemaOf reads goose's table without making it, and what the migrations say of themselves.
+func schemaOf(ctx context.Context, pool statementPool) (found engine.Schema, err error) {
+	known, err := migrations()
+	if err != nil {
+		return found, err
 	}
 	has, err := tablesOf(ctx, pool)
 	if err != nil {
-		return 0, 0, err
+		return found, err
 	}
+	var applied, recorded string
 	if has.versions {
-		if err := pool.QueryRowContext(ctx, control("schema_version")).Scan(&have); isCode(err, lib.SQLITE_ERROR) {
-			return 0, 0, fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another file", err, versionTable)
+		statement := "schema_version"
+		if has.recorded {
+			statement = "schema_versions"
+		}
+		err := pool.QueryRowContext(ctx, control(statement)).Scan(&applied, &recorded)
+		if isCode(err, lib.SQLITE_ERROR) {
+			return found, fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another file", err, versionTable)
 		} else if err != nil {
-			return 0, 0, translate(err)
+			return found, translate(err)
 		}
 	}
+	if found, err = known.Compare(applied, recorded); err != nil {
+		return found, err
+	}
 	switch {
-	case have == 0 && has.earlier:
-		return 0, want, fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another file, or drop its tables",
+	case found.Applied == 0 && has.earlier:
+		return found, fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another file, or drop its tables",
 			earlierVersionTable)
-	case have == 0 || has.queue:
-		return have, want, nil
+	case found.Applied == 0 || has.queue:
+		return found, nil
 	}
 	// The first migration may have been committed between the two reads: now its table is there.
 	if has, err = tablesOf(ctx, pool); err == nil && !has.queue {
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table sqluice_jobs), which cannot be migrated: use another file, or drop its tables",
-			versionTable, have)
+			versionTable, found.Applied)
 	}
-	return have, want, err
+	return found, err
 }
 
 // tables says which tables a database has.
@@ -88,11 +100,12 @@ type tables struct {
 	versions bool // goose's table for the queue
 	queue    bool // the table of jobs
 	earlier  bool // goose's table by the name that earlier builds gave it
+	recorded bool // the table in which migrations say which programs run on them
 }
 
 // tablesOf reads which tables a database has.
 func tablesOf(ctx context.Context, pool statementPool) (has tables, err error) {
-	err = pool.QueryRowContext(ctx, control("has_tables")).Scan(&has.versions, &has.queue, &has.earlier)
+	err = pool.QueryRowContext(ctx, control("has_tables")).Scan(&has.versions, &has.queue, &has.earlier, &has.recorded)
 	return has, translate(err)
 }
 
@@ -146,22 +159,25 @@ func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goos
 	if err := s.files.intact(); err != nil {
 		return err
 	}
-	have, want, err := s.SchemaVersion(ctx)
+	found, err := s.Schema(ctx)
 	if err != nil {
 		return err
 	}
-	if have > want {
-		return &jobs.SchemaError{Have: have, Want: want}
+	if err := found.CheckMigrate(to == downward); err != nil {
+		return err
 	}
-	if have == 0 {
+	if found.Have == 0 {
 		if err := s.checkNames(ctx); err != nil {
 			return err
 		}
 	}
-	if have > 0 && (to == downward || have < want) { // a migration may count jobs anew, as a recount does
-		return s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, have, to, run) })
+	if to == upward {
+		migration.Announce(s.options.logger, found)
 	}
-	return s.migrateFrom(ctx, have, to, run)
+	if found.Have > 0 && (to == downward || len(found.Pending) > 0) { // a migration may count jobs anew, as a recount does
+		return s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, found.Have, to, run) })
+	}
+	return s.migrateFrom(ctx, found.Have, to, run)
 }
 
 // migrateFrom runs goose from a version of the schema on.
@@ -175,7 +191,7 @@ func (s *schema) migrateFrom(ctx context.Context, have int64, to direction, run 
 	if err := useWAL(ctx, pool); err != nil {
 		return err
 	}
-	files, err := migrations()
+	files, err := migrationFiles()
 	if err != nil {
 		return err
 	}
@@ -213,25 +229,18 @@ func (s *schema) checkNames(ctx context.Context) error {
 	return nil
 }
 
-func migrations() (fs.FS, error) { return fs.Sub(sqlfiles.Migrations, "migrations/sqlite") }
+func migrationFiles() (fs.FS, error) { return fs.Sub(sqlfiles.Migrations, "migrations/sqlite") }
+
+func migrations() (migration.Set, error) {
+	files, err := migrationFiles()
+	if err != nil {
+		return migration.Set{}, err
+	}
+	return migration.Read(files)
+}
 
 // NewestSchema is the version of the schema that this library was built for: that of its last migration.
 func NewestSchema() (int64, error) {
-	files, err := migrations()
-	if err != nil {
-		return 0, err
-	}
-	names, err := fs.Glob(files, "*.sql")
-	if err != nil {
-		return 0, err
-	}
-	var version int64
-	for _, name := range names {
-		n, err := goose.NumericComponent(name)
-		if err != nil {
-			return 0, fmt.Errorf("migration %s: %w", name, err)
-		}
-		version = max(version, n)
-	}
-	return version, nil
+	known, err := migrations()
+	return known.Newest(), err
 }

@@ -53,8 +53,8 @@ func (s *schema) migrateEmpty(ctx context.Context) error {
 }
 
 func (s *schema) isNewest(ctx context.Context) (bool, error) {
-	have, want, err := s.SchemaVersion(ctx)
-	return err == nil && have == want, err
+	found, err := s.Schema(ctx)
+	return err == nil && found.Check() == nil, err
 }
 
 // isUnfinished reports whether a first migration was cut off. Its first step creates goose's table: without that table the
@@ -78,11 +78,11 @@ func (s *schema) isEmpty(ctx context.Context) (bool, error) {
 // up runs all missing migrations and calls each with the name of every one that ran. While it creates a new schema, a file in
 // the side folder says so: a process that finds it after a kill may go on.
 func (s *schema) up(ctx context.Context, p *goose.Provider, each func(name string)) error {
-	have, _, err := s.SchemaVersion(ctx)
+	found, err := s.Schema(ctx)
 	if err != nil {
 		return err
 	}
-	if have == 0 {
+	if found.Have == 0 {
 		file, err := s.side.open(unfinishedFile)
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ func TestNewerSchema(t *testing.T) {
 	store, client := queue(t)
 	enqueue(t, client, "k")
 	foreign := plain(t, store.path)
+	exec(t, foreign, "record_newer_schema", 999, 999)
 	exec(t, foreign, "claim_newer_schema", 999)
 	must(t, store.Close())
 

@@ -119,14 +119,14 @@ func checkBackup(ctx context.Context, backup, path string) (err error) {
 	if err := checkEncoding(ctx, pool); err != nil {
 		return err
 	}
-	have, want, err := versionOf(ctx, pool)
+	found, err := schemaOf(ctx, pool)
 	switch {
 	case err != nil:
 		return err
-	case have == 0:
+	case found.Have == 0:
 		return errors.New("it holds no queue")
-	case have > want:
-		return &jobs.SchemaError{Have: have, Want: want}
+	case found.Newer():
+		return found.Check()
 	}
 	return nil
 }

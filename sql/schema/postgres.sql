@@ -142,6 +142,10 @@ TABLE sqluice_schedules
     created_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
     updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
 
+TABLE sqluice_schema_versions
+    version bigint NOT NULL
+    runs_from bigint NOT NULL
+
 TABLE sqluice_sensitive_fields
     kind sqluice_name NOT NULL
     path sqluice_key NOT NULL
@@ -204,6 +208,8 @@ sqluice_schedules sqluice_schedules_options_check: CHECK ((json_typeof((options)
 sqluice_schedules sqluice_schedules_origin_check: CHECK ((origin = ANY (ARRAY['client'::text, 'code'::text])))
 sqluice_schedules sqluice_schedules_overlap_check: CHECK ((overlap = ANY (ARRAY['allow'::text, 'skip'::text, 'replace'::text, 'after'::text])))
 sqluice_schedules sqluice_schedules_pkey: PRIMARY KEY (name)
+sqluice_schema_versions sqluice_schema_versions_check: CHECK ((((version >= 17) AND (version <= '9999999999999'::bigint)) AND ((runs_from >= 17) AND (runs_from <= version))))
+sqluice_schema_versions sqluice_schema_versions_pkey: PRIMARY KEY (version)
 sqluice_sensitive_fields sqluice_sensitive_fields_pkey: PRIMARY KEY (kind, path)
 sqluice_unique_keys sqluice_unique_keys_pkey: PRIMARY KEY (kind, unique_key)
 sqluice_workers sqluice_workers_end_reason_check: CHECK ((end_reason = ANY (ARRAY['stopped'::text, 'crash'::text, 'lost'::text])))
@@ -246,6 +252,7 @@ CREATE UNIQUE INDEX sqluice_schedule_ticks_pkey ON sqluice_schedule_ticks USING 
 CREATE INDEX sqluice_schedules_next ON sqluice_schedules USING btree (next_at) WHERE ((paused_at IS NULL) AND (origin = 'client'::text))
 CREATE INDEX sqluice_schedules_owed ON sqluice_schedules USING btree (owed_at) WHERE (owed_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_schedules_pkey ON sqluice_schedules USING btree (name)
+CREATE UNIQUE INDEX sqluice_schema_versions_pkey ON sqluice_schema_versions USING btree (version)
 CREATE UNIQUE INDEX sqluice_sensitive_fields_pkey ON sqluice_sensitive_fields USING btree (kind, path)
 CREATE UNIQUE INDEX sqluice_unique_keys_pkey ON sqluice_unique_keys USING btree (kind, unique_key)
 CREATE INDEX sqluice_unique_keys_until ON sqluice_unique_keys USING btree (until)

@@ -268,6 +268,12 @@ CREATE TABLE sqluice_schedules (
                 CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0)
 ) STRICT;
 
+CREATE TABLE sqluice_schema_versions (
+    version   INTEGER PRIMARY KEY,
+    runs_from INTEGER NOT NULL, -- programs of this schema version and newer run on the schema
+    CHECK (version BETWEEN 17 AND 9999999999999 AND runs_from BETWEEN 17 AND version)
+) STRICT;
+
 CREATE TABLE sqluice_sensitive_fields (
     kind      TEXT    NOT NULL
               CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),

@@ -7,14 +7,51 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// CheckSchema returns a SchemaError unless the database's schema is the one this library was built for.
+// Schema is what a database has of the queue's migrations, compared with those that this program knows.
+type Schema struct {
+	Have     int64   // the newest version of the project that the database has, with all before it; 0 for none
+	Applied  int64   // the newest version of the project that the database has, whether or not it has all before it
+	Want     int64   // the newest version of the project that this program knows
+	RunsFrom int64   // programs of this version and newer run on the database; 0 while none of its migrations says so
+	Pending  []int64 // the versions that this program knows and the database lacks, in their order
+	Own      []int64 // the versions in the owner's range that the database has, in their order
+
+	// Refuses is the version from which on programs run on the database once the pending migrations have run. It is 0 when the programs of
+	// version Have run on it then, and on a database without a schema.
+	Refuses int64
+}
+
+// Check returns a SchemaError unless this program runs on the database: the database has every migration that the program knows, and
+// those that it does not know say that it runs on them.
+func (s Schema) Check() error {
+	if len(s.Pending) == 0 && (s.Have == s.Want || s.Have > s.Want && s.RunsFrom != 0 && s.RunsFrom <= s.Want) {
+		return nil
+	}
+	return s.Fault()
+}
+
+// CheckMigrate returns a SchemaError when this program must not run migrations: the database has some that the program does not know,
+// which it cannot undo, and on which it runs only when they say so.
+func (s Schema) CheckMigrate(down bool) error {
+	if s.Newer() && (down || s.RunsFrom == 0 || s.RunsFrom > s.Want) {
+		return s.Fault()
+	}
+	return nil
+}
+
+// Newer reports whether the database has migrations that this program does not know, so that it cannot migrate the database.
+func (s Schema) Newer() bool { return s.Have > s.Want }
+
+// Fault returns the SchemaError that says how the database's schema differs from the program's.
+func (s Schema) Fault() error {
+	return &jobtype.SchemaError{Have: s.Have, Want: s.Want, RunsFrom: s.RunsFrom, Pending: s.Pending}
+}
+
+// CheckSchema returns a SchemaError unless this program runs on the database's schema.
 func CheckSchema(ctx context.Context, store Store) error {
-	have, want, err := store.SchemaVersion(ctx)
+	schema, err := store.Schema(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	if have != want {
-		return &jobtype.SchemaError{Have: have, Want: want}
-	}
-	return nil
+	return schema.Check()
 }

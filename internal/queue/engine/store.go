@@ -115,11 +115,11 @@ type Store interface {
 	// Otherwise one writer locks the whole database.
 	LocksRows() bool
 
-	// SchemaVersion is the version of the database's schema (0 for none) and the one this library was built for.
-	SchemaVersion(ctx context.Context) (have, want int64, err error)
+	// Schema reads what the database has of the migrations.
+	Schema(ctx context.Context) (Schema, error)
 
-	// Migrate brings the schema to the newest version, MigrateDown one version back; both return the names of the
-	// migrations they ran, and are safe in several processes at once.
+	// Migrate runs the migrations that the database lacks, MigrateDown undoes the last one; both return the names of the
+	// migrations they ran, and are safe in several processes at once. Migrate logs, before it begins, which programs are refused after it.
 	Migrate(ctx context.Context) ([]string, error)
 	MigrateDown(ctx context.Context) (string, error)
 

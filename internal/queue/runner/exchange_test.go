@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // cancelling is a database of two jobs on their last chance, each with a cancel request.
@@ -75,7 +76,7 @@ func TestExchangeThatRunsAgainIsDue(t *testing.T) {
 // shaky is a store whose schema cannot be looked at without a panic.
 type shaky struct{ endless }
 
-func (*shaky) SchemaVersion(context.Context) (int64, int64, error) { panic("oh no") }
+func (*shaky) Schema(context.Context) (engine.Schema, error) { panic("oh no") }
 
 // Without its heartbeat a worker must not go on.
 func TestHeartbeatThatPanicsEndsTheRun(t *testing.T) {

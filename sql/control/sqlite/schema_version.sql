@@ -1,1 +1,1 @@
-SELECT COALESCE(MAX(version_id), 0) FROM sqluice_migrations
+SELECT COALESCE(group_concat(version_id), ''), '' FROM sqluice_migrations WHERE version_id > 0

@@ -1,0 +1,1 @@
+ALTER TABLE sqluice_jobs ADD COLUMN flavour TEXT NOT NULL DEFAULT 'plain'
