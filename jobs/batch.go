@@ -81,7 +81,8 @@ func (b *batch) list(i int, check func(i int, data []byte) error) (list string, 
 		}
 		if i == first {
 			// About as much for each of the others, and a byte for each of its quotes.
-			out = append(make([]byte, 0, min(min(engine.PayloadsMost, b.n-first)*(len(stored)*5/4+3), engine.PayloadsMostSize)), '[')
+			size := int64(min(engine.PayloadsMost, b.n-first)) * (int64(len(stored))*5/4 + 3)
+			out = append(make([]byte, 0, min(size, engine.PayloadsMostSize)), '[')
 		} else {
 			out = append(out, ',')
 		}

@@ -30,12 +30,12 @@ func WithholdCut(text string, values []string, ends CutEnds) string {
 		return text
 	}
 	wasCut := len(text) > MostText-utf8.UTFMax
-	if wasCut || len(text)*len(values) > mostSearch {
+	if wasCut || product(len(text), len(values)) > mostSearch {
 		return jobtype.Redacted
 	}
 	ellipses := findEllipses(text)
 	var found []textSpan
-	searched := 0
+	searched := int64(0)
 	for _, value := range values {
 		found = appendWhole(found, text, value)
 		if ends.Start {
@@ -50,7 +50,7 @@ func WithholdCut(text string, values []string, ends CutEnds) string {
 		if ends.End {
 			cuts = append(cuts[:len(cuts):len(cuts)], len(text))
 		}
-		if searched += (len(cuts) + 1) * len(value); searched > mostSearch {
+		if searched += product(len(cuts)+1, len(value)); searched > mostSearch {
 			return jobtype.Redacted
 		}
 		if len(cuts) > 0 {
@@ -59,6 +59,9 @@ func WithholdCut(text string, values []string, ends CutEnds) string {
 	}
 	return replaceSpans(text, found)
 }
+
+// product returns a times b. Two lengths of a few MB each are more than an int holds where it has 32 bits.
+func product(a, b int) int64 { return int64(a) * int64(b) }
 
 // appendWhole adds each place where the value stands in text. Places may overlap.
 func appendWhole(found []textSpan, text, value string) []textSpan {

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,11 @@ func TestValuesThatRepeatThemselves(t *testing.T) {
 	ellipses := strings.Repeat("a...", 1<<20)
 	if got := Withhold(ellipses, []string{value}); got != jobtype.Redacted {
 		t.Errorf("%.40q is left of many ellipses", got)
+	}
+	// 4 MiB times 1024 is 0 in 32 bits.
+	values := slices.Repeat([]string{"value"}, 1<<10)
+	if got := Withhold(strings.Repeat("a", 4<<20), values); got != jobtype.Redacted {
+		t.Errorf("%.40q is searched for %d values", got, len(values))
 	}
 }
 
