@@ -277,7 +277,7 @@ func (s *connections) look(ctx context.Context) error {
 		return nil
 	}
 	var pid, said uint32
-	var encoding string
+	var encoding, version string
 	err := s.rerun(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
@@ -286,10 +286,10 @@ func (s *connections) look(ctx context.Context) error {
 		defer conn.Release()
 		said = conn.Conn().PgConn().PID()
 		w := newWatch(ctx, s.options.silence)
-		return w.end(conn.QueryRow(w.ctx, control("backend"), pgx.QueryExecModeExec).Scan(&pid, &encoding))
+		return w.end(conn.QueryRow(w.ctx, control("backend"), pgx.QueryExecModeExec).Scan(&pid, &encoding, &version))
 	})
 	if err == nil {
-		err = checkServerEncoding(encoding)
+		err = errors.Join(checkServerSessions(version), checkServerEncoding(encoding))
 	}
 	if err != nil {
 		return err
@@ -308,6 +308,20 @@ func (s *connections) look(ctx context.Context) error {
 	s.unprepared.Store(true)
 	if s.options.session == "" && !s.pooled.Swap(true) {
 		s.options.logger.Warn("there is a pooler before the PostgreSQL server: polling for jobs, and telling by leases alone that a worker is gone; connect to the server itself, name it beside the pooler with WithSession, or say pgbouncer=true in the URL")
+	}
+	return nil
+}
+
+// errOneSession refuses a server whose clients share one session: their transactions would mix, and each would hold the others' locks.
+var errOneSession = errors.New("the server is PGlite, whose clients all share one session, where the queue needs a session for each connection: " +
+	"connect to a PostgreSQL server, or use SQLite (jobs/sqlite), which needs no server")
+
+// checkServerSessions returns an error if the server's own name says that its clients share one session. PGlite is PostgreSQL compiled for
+// WebAssembly, where a server has one process; older releases name the compiler alone.
+func checkServerSessions(version string) error {
+	lower := strings.ToLower(version)
+	if strings.Contains(lower, "pglite") || strings.Contains(lower, "emscripten") {
+		return errOneSession
 	}
 	return nil
 }
@@ -335,8 +349,7 @@ func (s *connections) hearsNotifications(ctx context.Context) (heard bool, err e
 			return false, err
 		}
 		defer closeSoon(ctx, clients[i]) // nothing is open on it
-		var encoding string
-		if err := clients[i].QueryRow(ctx, control("backend"), pgx.QueryExecModeExec).Scan(&backends[i], &encoding); err != nil {
+		if err := clients[i].QueryRow(ctx, control("backend"), pgx.QueryExecModeExec).Scan(&backends[i], nil, nil); err != nil {
 			return false, err
 		}
 	}

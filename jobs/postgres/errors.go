@@ -200,8 +200,8 @@ func notConnected(err error) bool {
 // broken reports whether a connection was lost that was there.
 func broken(err error) bool { return lost(err) && !notConnected(err) }
 
-// endedByServer reports whether the server ended a statement, as the role's statement_timeout does.
-func endedByServer(err error) bool { return hasCode(err, codeCanceled) }
+// endedByServer reports whether the server ended a statement, as the role's statement_timeout and transaction_timeout do.
+func endedByServer(err error) bool { return hasCode(err, codeCanceled) || hasCode(err, codeTimeout) }
 
 // readOnly reports whether the database took no writes.
 func readOnly(err error) bool { return hasCode(err, codeReadOnly) }

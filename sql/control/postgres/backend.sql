@@ -1,1 +1,1 @@
-SELECT pg_backend_pid(), current_setting('server_encoding')
+SELECT pg_backend_pid(), current_setting('server_encoding'), version()
