@@ -27,6 +27,7 @@ var rescueTests = []test{
 	{"LeaseIsRenewed", testLeaseRenewed},
 	{"UnknownHolder", testUnknownHolder},
 	{"NoLock", testNoLock},
+	{"RestoredBackup", testRestoredBackup},
 }
 
 func testNameTaken(f *fixture) {
@@ -230,6 +231,20 @@ func testUnknownHolder(f *fixture) {
 }
 
 // testNoLock: a worker without a lock, as behind a pooler, lives until its lease is over.
+// A backup that is restored has running jobs, whose workers' leases are over and whose locks are gone. A worker rescues them at its start,
+// also one that does not live until it judges leases: two thirds of its own after the start.
+func testRestoredBackup(f *fixture) {
+	id := f.many(1)[0]
+	g := f.ghost("of the backup", -time.Second)
+	g.claim(1, -time.Second)
+	f.must(g.release(true))
+	f.drain(jobs.Config{Lease: 24 * time.Hour}, on("k", nothing))
+	job := f.get(id)
+	want(f, "status", job.Status, jobs.StatusDone)
+	want(f, "attempt", job.Attempt, 2)
+	want(f, "errors", len(f.errors(id)), 1)
+}
+
 func testNoLock(f *fixture) {
 	id := f.many(1)[0]
 	g := f.lockless("unlocked", time.Hour)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -47,11 +48,11 @@ func openPostgres(t *testing.T, c *clock) *engine {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
 		for {
-			taken, done, err := e.store.TakeWorkerLock(ctx, key)
+			state, done, err := e.store.TakeWorkerLock(ctx, key)
 			if err != nil {
 				return err
 			}
-			if taken {
+			if state == port.LockTaken {
 				done()
 				return nil
 			}

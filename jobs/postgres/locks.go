@@ -18,6 +18,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
@@ -151,14 +152,14 @@ func (s *workerLocks) freeLocks(ctx context.Context, keys []string) ([]string, e
 
 // TakeWorkerLock takes another worker's lock for the length of a transaction, which works behind a pooler as well. Its
 // connection is not of the pool: the caller needs one of those to make use of the lock, and others may wait for it too.
-func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error) {
+func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (state engine.LockState, done func(), err error) {
 	number, err := strconv.ParseInt(key, 10, 64)
 	if err != nil {
-		return false, nil, nil
+		return engine.LockMissing, nil, nil
 	}
 	conn, err := s.connect(ctx)
 	if err != nil {
-		return false, nil, translate(err)
+		return engine.LockHeld, nil, translate(err)
 	}
 	done = func() {
 		// The transaction has written nothing: that its end may fail means only that the connection is lost, and the lock too.
@@ -170,6 +171,7 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (taken boo
 		_ = conn.Close(ctx)
 	}
 	w := newWatch(ctx, s.options.silence)
+	taken := false
 	if _, err = conn.Exec(w.ctx, control("begin"), pgx.QueryExecModeExec); err == nil {
 		err = conn.QueryRow(w.ctx, control("try_lock"), once(number)...).Scan(&taken)
 	}
@@ -178,9 +180,9 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (taken boo
 	}
 	if err = translate(w.end(err)); err != nil || !taken {
 		done()
-		return false, nil, err
+		return engine.LockHeld, nil, err
 	}
-	return true, done, nil
+	return engine.LockTaken, done, nil
 }
 
 // farewell sends a worker's last statements on the connection that holds its lock, and waits for no answer: the server may be

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -177,19 +178,26 @@ func testKeysOfOtherEngines(t *testing.T, site *site) {
 		t.Errorf("free are %q of %q", free, keys)
 	}
 	for _, key := range keys {
-		taken, done, err := store.TakeWorkerLock(t.Context(), key)
+		state, done, err := store.TakeWorkerLock(t.Context(), key)
 		must(t, err)
-		want(t, "taken: "+key, taken, key == dead.key)
-		if taken {
+		wanted := engine.LockMissing
+		switch key {
+		case dead.key:
+			wanted = engine.LockTaken
+		case live.key:
+			wanted = engine.LockHeld
+		}
+		want(t, "the lock of "+key, state, wanted)
+		if state == engine.LockTaken {
 			second, _, err := store.TakeWorkerLock(t.Context(), key)
 			must(t, err)
-			want(t, "taken twice", second, false)
+			want(t, "the lock of a worker that is looked after", second, engine.LockHeld)
 			done()
 		}
 	}
-	taken, done, err := store.TakeWorkerLock(t.Context(), dead.key)
+	state, done, err := store.TakeWorkerLock(t.Context(), dead.key)
 	must(t, err)
-	if !taken {
+	if state != engine.LockTaken {
 		t.Fatal("the lock was not given back")
 	}
 	done()

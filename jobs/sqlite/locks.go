@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // workerLocks are the locks that say which workers live: a file of the side folder for each.
@@ -87,7 +89,7 @@ func (l workerLocks) sweep() error {
 		if !info.Mode().IsRegular() || time.Since(info.ModTime()) < sweepAfter {
 			continue
 		}
-		if taken, done, err := l.takeLock(key); err == nil && taken {
+		if state, done, err := l.takeLock(key); err == nil && state == engine.LockTaken {
 			done()
 		}
 	}
@@ -99,12 +101,12 @@ func (l workerLocks) FreeWorkerLocks(_ context.Context, keys []string) ([]string
 	return keys, nil
 }
 
-// TakeWorkerLock tries the lock of another worker. It takes nothing where the file is missing (the folder may have been
-// deleted under living workers), where this user may not open it, or where the key is none of this library's: then only
-// the lease tells.
-func (l workerLocks) TakeWorkerLock(_ context.Context, key string) (taken bool, done func(), err error) {
+// TakeWorkerLock tries the lock of another worker. It is missing where there is no file, as in a restored backup (though the folder may
+// have been deleted under living workers), and where the key is none of this library's. Where this user may not open the file, the
+// lock counts as held: only the lease tells.
+func (l workerLocks) TakeWorkerLock(_ context.Context, key string) (state engine.LockState, done func(), err error) {
 	if !isKey(key) {
-		return false, nil, nil
+		return engine.LockMissing, nil, nil
 	}
 	return l.takeLock(key)
 }
@@ -132,23 +134,25 @@ func (l workerLocks) SaidGoodbye(key string) (bool, error) {
 }
 
 // takeLock tries the lock of a worker; done removes the file with it.
-func (l workerLocks) takeLock(key string) (taken bool, done func(), err error) {
+func (l workerLocks) takeLock(key string) (state engine.LockState, done func(), err error) {
 	name := workerLock(key)
 	file, err := l.side.openExisting(name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-		return false, nil, nil
-	}
-	if err != nil {
-		return false, nil, fmt.Errorf("try the lock of a worker: %w", err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return engine.LockMissing, nil, nil
+	case errors.Is(err, os.ErrPermission):
+		return engine.LockHeld, nil, nil
+	case err != nil:
+		return engine.LockHeld, nil, fmt.Errorf("try the lock of a worker: %w", err)
 	}
 	ok, err := tryLock(file)
 	if err != nil || !ok {
 		if err != nil {
 			err = fmt.Errorf("try the lock %s: %w", file.Name(), err)
 		}
-		return false, nil, errors.Join(err, file.Close())
+		return engine.LockHeld, nil, errors.Join(err, file.Close())
 	}
-	return true, func() {
+	return engine.LockTaken, func() {
 		_ = l.side.remove(name, file) // a file that stays is tried again, which does no harm
 		_ = file.Close()
 	}, nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -144,8 +145,8 @@ func use(t *testing.T, path string) error {
 	if errs = append(errs, err); err == nil {
 		errs = append(errs, release(true))
 	}
-	taken, done, err := store.TakeWorkerLock(t.Context(), oldKey)
-	if errs = append(errs, err); taken {
+	state, done, err := store.TakeWorkerLock(t.Context(), oldKey)
+	if errs = append(errs, err); state == engine.LockTaken {
 		done()
 	}
 	return errors.Join(append(errs, store.Close())...)
@@ -183,8 +184,8 @@ func TestKeysOfRowsLeadNowhere(t *testing.T) {
 	for _, key := range []string{
 		"", ".", "..", "x/../../victim", "/etc/passwd", "../worker-" + key, key + "/", strings.ToUpper(key), key + "\x00", strings.Repeat("a", 27), strings.Repeat("\u00e4", 13),
 	} {
-		if taken, _, err := store.TakeWorkerLock(t.Context(), key); taken || err != nil {
-			t.Errorf("the key %q is taken: %t, %v", key, taken, err)
+		if state, _, err := store.TakeWorkerLock(t.Context(), key); state != engine.LockMissing || err != nil {
+			t.Errorf("the lock of the key %q is %d, %v", key, state, err)
 		}
 	}
 	if _, err := os.Stat(outside); err != nil {

@@ -99,9 +99,9 @@ type Store interface {
 	// dead.
 	FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error)
 
-	// TakeWorkerLock tries the lock of another worker. taken means that the worker is gone, and that the caller now
-	// holds the lock until done, which also removes what is left of it.
-	TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error)
+	// TakeWorkerLock tries the lock of another worker. After LockTaken the caller holds the lock until done, which also removes what is
+	// left of it.
+	TakeWorkerLock(ctx context.Context, key string) (state LockState, done func(), err error)
 
 	// LeaveGoodbye says that the worker which this process registered with a lock stops in good order, though it could not record
 	// all: its jobs are then released in place of being rescued as after a crash. It does not wait for the database, and comes

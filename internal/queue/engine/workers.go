@@ -9,6 +9,16 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
+// LockState is the result of a try to take the lock of another worker.
+type LockState int
+
+// The states of a worker's lock.
+const (
+	LockHeld    LockState = iota // the worker lives, or this process cannot tell
+	LockTaken                    // the worker is gone, and the caller has its lock
+	LockMissing                  // there is no lock of this key: the worker is gone, or the lock was deleted under it, so its lease tells
+)
+
 // LiveWorkers returns the workers that have not ended and have given a sign of life within two leases, oldest first. The process of another
 // one has died or stands still, although no other worker may have noticed.
 func LiveWorkers(ctx context.Context, q db.Querier, now time.Time) ([]db.Worker, error) {

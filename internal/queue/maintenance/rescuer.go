@@ -29,6 +29,7 @@ type Rescuer struct {
 	Rescued    func()       // called after jobs were reset; optional
 	Notes      *refusal.Notes
 
+	began   atomic.Int64 // the time of Boot, in microseconds; 0 before it
 	workers atomic.Int64 // how many were live at the last Housework
 	refused atomic.Bool  // the database has refused a job: all are not tried together until none is stuck
 }
@@ -43,9 +44,11 @@ func (r *Rescuer) self() int64 {
 	return r.Self()
 }
 
-// Boot looks after jobs whose worker is gone, before the first claim. It goes by locks only: a lease that is over may be that
-// of a worker which wakes up with this machine at this moment. The heartbeat judges those a little later.
+// Boot looks after jobs whose worker is gone, before the first claim. It goes by locks: a lease that is over may be that
+// of a worker which wakes up with this machine at this moment. The heartbeat judges those a little later. Where there is no lock
+// any more, as in a restored backup, a lease that is over tells.
 func (r *Rescuer) Boot(ctx context.Context) error {
+	r.began.Store(core.Micros(r.Store.Now()))
 	err := errors.Join(r.EndGoneWorkers(ctx, r.FailAll, 0), r.resetStuck(ctx, r.FailAll, 0))
 	if err != nil && ctx.Err() == nil && outage.Unusable(err) == nil && !r.Store.CanRetry(err) {
 		// One row that the database does not let go (say, for an application's own trigger) must not keep workers from
@@ -91,23 +94,24 @@ func (r *Rescuer) EndGoneWorkers(ctx context.Context, failAll bool, before int64
 	return errors.Join(errs...)
 }
 
-// endGoneWorker resets the jobs of another worker if that is gone: by its lock, if that seems free, or because its lease
-// ended before a time (0 judges no lease). The lock stays taken until that is committed.
+// endGoneWorker resets the jobs of another worker if that is gone: by its lock, if that seems free; because its lease
+// ended before a time (0 judges no lease); or because its lock is missing and its lease ended before Boot. The lock stays taken until that
+// is committed.
 func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll bool, before int64) error {
 	if w.ID == r.self() {
 		return nil
 	}
-	var taken bool
+	state := engine.LockHeld
 	var done func()
 	if free {
 		var err error
-		if taken, done, err = r.Store.TakeWorkerLock(ctx, w.LockKey); err != nil {
+		if state, done, err = r.Store.TakeWorkerLock(ctx, w.LockKey); err != nil {
 			return fmt.Errorf("look after worker %s: %w", strconv.Quote(w.Name), err)
 		}
 	}
 	reason := "crash"
 	switch {
-	case taken:
+	case state == engine.LockTaken:
 		defer done()
 		stopped, err := r.Store.SaidGoodbye(w.LockKey)
 		if err != nil {
@@ -116,8 +120,8 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 		if stopped {
 			reason = core.EndStopped
 		}
-	case w.LeaseUntil < before:
-		reason = "lost" // its process is stopped, or on another host
+	case w.LeaseUntil < before, state == engine.LockMissing && w.LeaseUntil < r.began.Load():
+		reason = "lost" // its process is stopped, or on another host, or the database is a restored backup
 	default:
 		return nil
 	}
