@@ -146,6 +146,13 @@ func (q timed) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsWith
 	return value, err
 }
 
+func (q timed) CountAhead(ctx context.Context, arg int64) (CountAheadRow, error) {
+	began := time.Now()
+	value, err := q.own.CountAhead(ctx, arg)
+	q.hook("CountAhead", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) CountCrashes(ctx context.Context) (int64, error) {
 	began := time.Now()
 	value, err := q.own.CountCrashes(ctx)
@@ -318,6 +325,13 @@ func (q timed) DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFie
 	began := time.Now()
 	value, err := q.own.DeleteSensitiveFields(ctx, arg)
 	q.hook("DeleteSensitiveFields", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) DeleteTicksAfter(ctx context.Context, arg DeleteTicksAfterParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteTicksAfter(ctx, arg)
+	q.hook("DeleteTicksAfter", time.Since(began), err)
 	return value, err
 }
 
@@ -977,6 +991,27 @@ func (q timed) LockCounts(ctx context.Context) error {
 	err := q.own.LockCounts(ctx)
 	q.hook("LockCounts", time.Since(began), err)
 	return err
+}
+
+func (q timed) MendPauses(ctx context.Context, arg MendPausesParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.MendPauses(ctx, arg)
+	q.hook("MendPauses", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) MendSchedules(ctx context.Context, arg MendSchedulesParams) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.MendSchedules(ctx, arg)
+	q.hook("MendSchedules", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) MendUniqueKeys(ctx context.Context, arg MendUniqueKeysParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.MendUniqueKeys(ctx, arg)
+	q.hook("MendUniqueKeys", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) NoteRefusal(ctx context.Context, arg NoteRefusalParams) error {

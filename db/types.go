@@ -21,6 +21,7 @@ type (
 	CompleteJobParams             = sqlite.CompleteJobParams
 	CompleteJobsParams            = sqlite.CompleteJobsParams
 	CompleteJobsWithResultsParams = sqlite.CompleteJobsWithResultsParams
+	CountAheadRow                 = sqlite.CountAheadRow
 	CountHouseworkParams          = sqlite.CountHouseworkParams
 	CountHouseworkRow             = sqlite.CountHouseworkRow
 	CountJobsAheadParams          = sqlite.CountJobsAheadParams
@@ -39,6 +40,7 @@ type (
 	DeletePastUniqueKeysParams    = sqlite.DeletePastUniqueKeysParams
 	DeleteRetentionParams         = sqlite.DeleteRetentionParams
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
+	DeleteTicksAfterParams        = sqlite.DeleteTicksAfterParams
 	DropCompletedJobsParams       = sqlite.DropCompletedJobsParams
 	EmptyJobParams                = sqlite.EmptyJobParams
 	EndJobParams                  = sqlite.EndJobParams
@@ -123,6 +125,9 @@ type (
 	ListValueHeadsParams          = sqlite.ListValueHeadsParams
 	ListValueHeadsRow             = sqlite.ListValueHeadsRow
 	ListWorkersFromParams         = sqlite.ListWorkersFromParams
+	MendPausesParams              = sqlite.MendPausesParams
+	MendSchedulesParams           = sqlite.MendSchedulesParams
+	MendUniqueKeysParams          = sqlite.MendUniqueKeysParams
 	Move                          = sqlite.Move
 	NoteRefusalParams             = sqlite.NoteRefusalParams
 	NoteScheduleJobParams         = sqlite.NoteScheduleJobParams

@@ -46,6 +46,9 @@ type Querier interface {
 	CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int64, error)
 	// CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
 	CompleteJobsWithResults(ctx context.Context, arg CompleteJobsWithResultsParams) (int64, error)
+	// CountAhead counts what a clock wrote that was ahead and that lasts for that reason: unique keys, pauses and schedules with a time of the
+	// past that lies after late, and a time of the future.
+	CountAhead(ctx context.Context, late int64) (CountAheadRow, error)
 	// CountCrashes raises the crash count of the stuck jobs whose process ended.
 	CountCrashes(ctx context.Context) (int64, error)
 	// CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
@@ -102,6 +105,8 @@ type Querier interface {
 	DeleteSchedule(ctx context.Context, name string) (int64, error)
 	// DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
 	DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFieldsParams) (int64, error)
+	// DeleteTicksAfter removes the ticks of a schedule after a time.
+	DeleteTicksAfter(ctx context.Context, arg DeleteTicksAfterParams) (int64, error)
 	// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows. It returns
 	// the ids of the jobs that the worker still held.
 	DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error)
@@ -332,6 +337,12 @@ type Querier interface {
 	// LockCounts lets one recount go on at a time: two at once would find the same counts wrong, and correct them twice. It lasts to
 	// the end of the transaction. On SQLite, where one transaction writes at a time anyway, it does nothing.
 	LockCounts(ctx context.Context) error
+	// MendPauses makes the pauses that CountAhead counts begin now, and last as long as they were to.
+	MendPauses(ctx context.Context, arg MendPausesParams) (int64, error)
+	// MendSchedules makes the schedules that CountAhead counts go on now: the next look finds the next tick.
+	MendSchedules(ctx context.Context, arg MendSchedulesParams) ([]string, error)
+	// MendUniqueKeys makes the unique keys that CountAhead counts taken from now on, for their own period.
+	MendUniqueKeys(ctx context.Context, arg MendUniqueKeysParams) (int64, error)
 	// NoteRefusal notes that the database refuses an action with a job, and sets the job aside for it: until again_at the first time,
 	// then twice as long each time, at most for ten minutes, a minute for a conflict, or a day for pruning. After a try on demand it is
 	// never less than the first time.

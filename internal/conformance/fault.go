@@ -21,6 +21,9 @@ var faultTests = []test{
 	{"ClockSetForward", testClockForward},
 	{"ClockSetForwardAtBoot", testClockForwardAtBoot},
 	{"ClockSetBack", testClockBack},
+	{"ClockAhead", testClockAhead},
+	{"ClockAheadBesideAWorker", testClockAheadBesideAWorker},
+	{"ClockAheadThenDead", testClockAheadThenDead},
 }
 
 // textless is an error whose nil pointer, returned as an error, is not nil.

@@ -97,6 +97,11 @@ func (q counted) CompleteJobsWithResults(ctx context.Context, arg db.CompleteJob
 	return q.own.CompleteJobsWithResults(ctx, arg)
 }
 
+func (q counted) CountAhead(ctx context.Context, arg int64) (db.CountAheadRow, error) {
+	q.note("CountAhead")
+	return q.own.CountAhead(ctx, arg)
+}
+
 func (q counted) CountCrashes(ctx context.Context) (int64, error) {
 	q.note("CountCrashes")
 	return q.own.CountCrashes(ctx)
@@ -220,6 +225,11 @@ func (q counted) DeleteSchedule(ctx context.Context, arg string) (int64, error) 
 func (q counted) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensitiveFieldsParams) (int64, error) {
 	q.note("DeleteSensitiveFields")
 	return q.own.DeleteSensitiveFields(ctx, arg)
+}
+
+func (q counted) DeleteTicksAfter(ctx context.Context, arg db.DeleteTicksAfterParams) (int64, error) {
+	q.note("DeleteTicksAfter")
+	return q.own.DeleteTicksAfter(ctx, arg)
 }
 
 func (q counted) DropCompletedJobs(ctx context.Context, arg db.DropCompletedJobsParams) ([]int64, error) {
@@ -690,6 +700,21 @@ func (q counted) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromPara
 func (q counted) LockCounts(ctx context.Context) error {
 	q.note("LockCounts")
 	return q.own.LockCounts(ctx)
+}
+
+func (q counted) MendPauses(ctx context.Context, arg db.MendPausesParams) (int64, error) {
+	q.note("MendPauses")
+	return q.own.MendPauses(ctx, arg)
+}
+
+func (q counted) MendSchedules(ctx context.Context, arg db.MendSchedulesParams) ([]string, error) {
+	q.note("MendSchedules")
+	return q.own.MendSchedules(ctx, arg)
+}
+
+func (q counted) MendUniqueKeys(ctx context.Context, arg db.MendUniqueKeysParams) (int64, error) {
+	q.note("MendUniqueKeys")
+	return q.own.MendUniqueKeys(ctx, arg)
 }
 
 func (q counted) NoteRefusal(ctx context.Context, arg db.NoteRefusalParams) error {

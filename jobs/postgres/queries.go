@@ -98,6 +98,11 @@ func (q queries) CompleteJobsWithResults(ctx context.Context, arg db.CompleteJob
 	return q.own.CompleteJobsWithResults(ctx, dbpostgres.CompleteJobsWithResultsParams(arg))
 }
 
+func (q queries) CountAhead(ctx context.Context, arg int64) (db.CountAheadRow, error) {
+	row, err := q.own.CountAhead(ctx, arg)
+	return db.CountAheadRow(row), err
+}
+
 func (q queries) CountCrashes(ctx context.Context) (int64, error) {
 	return q.own.CountCrashes(ctx)
 }
@@ -229,6 +234,10 @@ func (q queries) DeleteSchedule(ctx context.Context, arg string) (int64, error) 
 
 func (q queries) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensitiveFieldsParams) (int64, error) {
 	return q.own.DeleteSensitiveFields(ctx, dbpostgres.DeleteSensitiveFieldsParams(arg))
+}
+
+func (q queries) DeleteTicksAfter(ctx context.Context, arg db.DeleteTicksAfterParams) (int64, error) {
+	return q.own.DeleteTicksAfter(ctx, dbpostgres.DeleteTicksAfterParams(arg))
 }
 
 func (q queries) DropCompletedJobs(ctx context.Context, arg db.DropCompletedJobsParams) ([]int64, error) {
@@ -897,6 +906,18 @@ func (q queries) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromPara
 
 func (q queries) LockCounts(ctx context.Context) error {
 	return q.own.LockCounts(ctx)
+}
+
+func (q queries) MendPauses(ctx context.Context, arg db.MendPausesParams) (int64, error) {
+	return q.own.MendPauses(ctx, dbpostgres.MendPausesParams(arg))
+}
+
+func (q queries) MendSchedules(ctx context.Context, arg db.MendSchedulesParams) ([]string, error) {
+	return q.own.MendSchedules(ctx, dbpostgres.MendSchedulesParams(arg))
+}
+
+func (q queries) MendUniqueKeys(ctx context.Context, arg db.MendUniqueKeysParams) (int64, error) {
+	return q.own.MendUniqueKeys(ctx, dbpostgres.MendUniqueKeysParams(arg))
 }
 
 func (q queries) NoteRefusal(ctx context.Context, arg db.NoteRefusalParams) error {

@@ -20,6 +20,10 @@ var Earliest = time.UnixMicro(100_000_000_000_000).UTC()
 // Latest is the last time that a column holds: the end of the year 9999.
 var Latest = time.UnixMicro(lastMicros).UTC()
 
+// ClockAhead is how far ahead of now a time of the past may lie, because clocks differ. A clock that was ahead wrote one that lies further
+// ahead.
+const ClockAhead = time.Minute
+
 // Micros returns a time as a column holds it: unix microseconds, UTC. Every time of the database is one; 0 stands for none.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
 

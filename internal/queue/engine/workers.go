@@ -20,11 +20,12 @@ const (
 )
 
 // LiveWorkers returns the workers that have not ended and have given a sign of life within two leases, oldest first. The process of another
-// one has died or stands still, although no other worker may have noticed.
+// one has died or stands still, although no other worker may have noticed. A sign from later than now counts for a lease longer than
+// clocks differ: the clock was ahead, and a worker that lives renews it.
 func LiveWorkers(ctx context.Context, q db.Querier, now time.Time) ([]db.Worker, error) {
 	rows, err := q.ListLiveWorkers(ctx)
 	return slices.DeleteFunc(rows, func(w db.Worker) bool {
 		lease := max(0, w.LeaseUntil-w.HeartbeatAt)
-		return core.Time(w.LeaseUntil + lease).Before(now)
+		return core.Time(w.LeaseUntil+lease).Before(now) || core.Time(w.HeartbeatAt-lease).After(now.Add(core.ClockAhead))
 	}), err
 }

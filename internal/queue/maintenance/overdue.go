@@ -8,11 +8,18 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
-// SettleOverdue resumes the queues and kinds whose pause is over, releases successors whose unique keys are free, and ends the jobs that
+// SettleOverdue mends what a clock wrote that was ahead, resumes the queues and kinds whose pause is over, releases successors whose unique keys are free, and ends the jobs that
 // were not started in time. It writes only when there is one. What the database refuses is logged, and stays as it is.
 func SettleOverdue(ctx context.Context, store engine.Store, expiry *Expiry, log *slog.Logger) error {
+	now := store.Now()
+	if err := mendAhead(ctx, store, log, now); err != nil && (store.RefusesRow(err) || lifecycle.IsLocked(store, err)) {
+		log.Warn("mending times that a clock wrote that was ahead failed", "error", err)
+	} else if err != nil {
+		return err
+	}
 	var work db.GetScheduleWorkRow
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		work, err = q.GetScheduleWork(ctx, core.JSONNames(nil))
@@ -21,18 +28,18 @@ func SettleOverdue(ctx context.Context, store engine.Store, expiry *Expiry, log 
 	if err != nil {
 		return fmt.Errorf("look for pauses that are over: %w", err)
 	}
-	now := core.Micros(store.Now())
+	at := core.Micros(now)
 	for _, part := range []struct {
 		is   bool
 		what string
 		do   func() error
 	}{
-		{work.StartBy != 0 && work.StartBy <= now, "ending jobs that were not started in time failed", func() error {
+		{work.StartBy != 0 && work.StartBy <= at, "ending jobs that were not started in time failed", func() error {
 			_, err := expiry.Once(ctx)
 			return err
 		}},
-		{work.Free > 0, "releasing successors of jobs with unique keys failed", func() error { return releaseFree(ctx, store, now) }},
-		{work.PauseEnd != 0 && work.PauseEnd <= now, "ending pauses failed", func() error { return endPauses(ctx, store) }},
+		{work.Free > 0, "releasing successors of jobs with unique keys failed", func() error { return releaseFree(ctx, store, at) }},
+		{work.PauseEnd != 0 && work.PauseEnd <= at, "ending pauses failed", func() error { return endPauses(ctx, store) }},
 	} {
 		if !part.is {
 			continue

@@ -95,8 +95,8 @@ func (r *Rescuer) EndGoneWorkers(ctx context.Context, failAll bool, before int64
 }
 
 // endGoneWorker resets the jobs of another worker if that is gone: by its lock, if that seems free; because its lease
-// ended before a time (0 judges no lease); or because its lock is missing and its lease ended before Boot. The lock stays taken until that
-// is committed.
+// ended before a time (0 judges no lease) or was written by a clock that was ahead; or because its lock is missing and its lease ended
+// before Boot. The lock stays taken until that is committed.
 func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll bool, before int64) error {
 	if w.ID == r.self() {
 		return nil
@@ -122,6 +122,8 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 		}
 	case w.LeaseUntil < before, state == engine.LockMissing && w.LeaseUntil < r.began.Load():
 		reason = "lost" // its process is stopped, or on another host, or the database is a restored backup
+	case before > 0 && (w.LockKey == "" || state == engine.LockMissing) && w.HeartbeatAt > before+core.ClockAhead.Microseconds():
+		reason = "lost" // it wrote by a clock that was ahead, and has not renewed its lease by the right one
 	default:
 		return nil
 	}

@@ -58,6 +58,7 @@ type Scheduler struct {
 	releasing    *outage.Outage       // of successors
 	resuming     *outage.Outage       // of queues and kinds whose pause is over
 	resumeAgain  time.Time            // when those are tried again that the database refused to resume
+	ahead        *ahead
 }
 
 // Name implements Service.
@@ -99,6 +100,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 // forget forgets what failed before.
 func (s *Scheduler) forget() {
 	s.releasing, s.resuming, s.resumeAgain = outage.New(s.Log), outage.New(s.Log), time.Time{}
+	s.ahead = &ahead{refused: outage.New(s.Log)}
 	s.aside, s.refused, s.told = map[string]time.Time{}, map[string]int{}, map[string]string{}
 }
 
@@ -153,6 +155,9 @@ type served struct {
 // serve deals with schedules and pauses.
 func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (done served, err error) {
 	now := core.Micros(w.Now)
+	if err := s.ahead.look(ctx, s.Store, s.Log); err != nil {
+		return next, 0, err
+	}
 	work, err := s.work(ctx)
 	if err != nil {
 		return done, err

@@ -1,0 +1,108 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/outage"
+)
+
+const (
+	// aheadLook is the interval of the looks for what a clock wrote that was ahead.
+	aheadLook = time.Minute
+
+	// ticksAhead is how far ahead the ticks of a mended schedule stay noted: they were fired, and do not come again.
+	ticksAhead = 24 * time.Hour
+)
+
+// ahead mends what a clock wrote that was ahead: unique keys that are taken for a time, pauses that end by themselves, and next ticks of
+// schedules would last until the clock has caught up. One goroutine uses it.
+type ahead struct {
+	looked  time.Time      // by the process's clock
+	clock   time.Time      // of the store, at the last call
+	refused *outage.Outage // of what the database refuses to change
+}
+
+// look mends once a minute, and at once when the clock was set back.
+func (a *ahead) look(ctx context.Context, store engine.Store, log *slog.Logger) error {
+	at, now := time.Now(), store.Now()
+	back := now.Before(a.clock.Add(-core.ClockAhead))
+	a.clock = now
+	if !a.looked.IsZero() && !back && at.Sub(a.looked) < aheadLook {
+		return nil
+	}
+	err := mendAhead(ctx, store, log, now)
+	if err != nil && !store.RefusesRow(err) && !lifecycle.IsLocked(store, err) {
+		return err
+	}
+	a.looked = at
+	note(a.refused, err, "times that a clock wrote that was ahead are mended again", "mending times that a clock wrote that was ahead failed; trying again")
+	return nil
+}
+
+// mendAhead looks once. It writes only when there is something to mend. What the database refuses keeps nothing else from being mended;
+// the error is the last of these refusals.
+func mendAhead(ctx context.Context, store engine.Store, log *slog.Logger, now time.Time) (last error) {
+	at, late := core.Micros(now), core.Micros(now.Add(core.ClockAhead))
+	var found db.CountAheadRow
+	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		found, err = q.CountAhead(ctx, late)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("look for times that a clock wrote that was ahead: %w", err)
+	}
+	for _, part := range []struct {
+		found int64
+		name  string
+		mend  func(ctx context.Context, q db.Querier) (mended any, err error)
+	}{
+		{found.UniqueKeys, "unique_keys", func(ctx context.Context, q db.Querier) (any, error) {
+			return q.MendUniqueKeys(ctx, db.MendUniqueKeysParams{Now: at, Late: late})
+		}},
+		{found.Pauses, "pauses", func(ctx context.Context, q db.Querier) (any, error) {
+			return q.MendPauses(ctx, db.MendPausesParams{Now: at, Late: late})
+		}},
+		{found.Schedules, "schedules", func(ctx context.Context, q db.Querier) (any, error) { return mendSchedules(ctx, q, at, late) }},
+	} {
+		if part.found == 0 {
+			continue
+		}
+		var mended any
+		// It does not wait for an application's transactions, which may last.
+		err := store.Write(engine.Briefly(ctx), func(ctx context.Context, q db.Querier) (err error) {
+			mended, err = part.mend(ctx, q)
+			return err
+		})
+		switch {
+		case err == nil:
+			log.Warn("the clock was ahead and is right again: what it wrote goes on from now", "what", part.name, "mended", mended)
+		case store.RefusesRow(err), lifecycle.IsLocked(store, err):
+			last = fmt.Errorf("%s: %w", part.name, err)
+		default:
+			return fmt.Errorf("mend times that a clock wrote that was ahead: %w", err)
+		}
+	}
+	return last
+}
+
+// mendSchedules makes schedules go on now and returns their names. Ticks far ahead, which the clock fired, are forgotten: they come again
+// at their time.
+func mendSchedules(ctx context.Context, q db.Querier, now, late int64) ([]string, error) {
+	names, err := q.MendSchedules(ctx, db.MendSchedulesParams{Now: now, Late: late})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if _, err := q.DeleteTicksAfter(ctx, db.DeleteTicksAfterParams{Schedule: name, After: now + ticksAhead.Microseconds()}); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
