@@ -559,6 +559,13 @@ func (q timed) GetScheduleWork(ctx context.Context, arg string) (GetScheduleWork
 	return value, err
 }
 
+func (q timed) GetUnableAttempts(ctx context.Context, arg int64) (GetUnableAttemptsRow, error) {
+	began := time.Now()
+	value, err := q.own.GetUnableAttempts(ctx, arg)
+	q.hook("GetUnableAttempts", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (GetUniqueKeyRow, error) {
 	began := time.Now()
 	value, err := q.own.GetUniqueKey(ctx, arg)
@@ -1060,6 +1067,13 @@ func (q timed) PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParam
 	began := time.Now()
 	value, err := q.own.PromoteListedJobs(ctx, arg)
 	q.hook("PromoteListedJobs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) PutOffJob(ctx context.Context, arg PutOffJobParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.PutOffJob(ctx, arg)
+	q.hook("PutOffJob", time.Since(began), err)
 	return value, err
 }
 

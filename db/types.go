@@ -71,6 +71,7 @@ type (
 	GetPruneStepRow               = sqlite.GetPruneStepRow
 	GetRetentionParams            = sqlite.GetRetentionParams
 	GetScheduleWorkRow            = sqlite.GetScheduleWorkRow
+	GetUnableAttemptsRow          = sqlite.GetUnableAttemptsRow
 	GetUniqueKeyParams            = sqlite.GetUniqueKeyParams
 	GetUniqueKeyRow               = sqlite.GetUniqueKeyRow
 	GetWorkerNameRow              = sqlite.GetWorkerNameRow
@@ -136,6 +137,7 @@ type (
 	PauseScheduleParams           = sqlite.PauseScheduleParams
 	PromoteDueJobsParams          = sqlite.PromoteDueJobsParams
 	PromoteListedJobsParams       = sqlite.PromoteListedJobsParams
+	PutOffJobParams               = sqlite.PutOffJobParams
 	PutRetentionParams            = sqlite.PutRetentionParams
 	PutScheduleParams             = sqlite.PutScheduleParams
 	Querier                       = sqlite.Querier

@@ -43,8 +43,9 @@ func NewCipher(keys ...Key) (Cipher, error) {
 // [Client.Wait], or the progress of an earlier attempt, reads it by Revealed. Without a cipher a client adds plain jobs, and
 // runs those; both sorts may be in one queue.
 //
-// A runner that does not have a job's key fails the attempt with the cause decode, which is retried as other errors are. An application can ask
-// for the cause of an error with errors.Is and [ErrKey]. The runner's log and observers are told [Encrypted] with a hash in place of an error.
+// A runner that does not have a job's key gives the job back for others, as with [Unable]; an attempt whose payload was changed, or has the id
+// of another key, fails with the cause decode. An application can ask for the cause of an error with errors.Is and [ErrKey]. The runner's log
+// and observers get [Encrypted] with a hash in place of an error.
 //
 // Kinds, queues, unique keys, request ids, user ids, tags and metadata are not encrypted, and neither is how long a value is. Of errors and of
 // the payloads of schedules it can be seen which of one kind are equal. [MaxPayload] counts what is encrypted, not what is stored.

@@ -55,12 +55,14 @@ type Kind[T any] struct {
 	Keep time.Duration
 
 	// Version is that of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in
-	// the job's metadata, as [VersionField], which then must be an object.
+	// the job's metadata, as [VersionField], which then must be an object. A runner runs no job whose payload has a newer version than the
+	// kind's, 0 included: it gives the job back for a worker whose program knows that version, and the attempt does not count, as with
+	// [Unable]. [AnyVersion] is for handlers that take all of them, and refused where jobs are enqueued.
 	Version int
 
 	// Upgrade returns the payload of an older version, which 0 is for jobs without one, in the form of Version. It is called before the
 	// payload is decoded, on the attempt's goroutine. When it is nil, older payloads are decoded as they are. Its error is that of a
-	// payload that cannot be decoded, as is a payload of a newer version: the attempt is retried, perhaps by a newer program.
+	// payload that cannot be decoded: the attempt counts, and is retried, perhaps by a newer program.
 	Upgrade func(from int, payload json.RawMessage) (json.RawMessage, error)
 
 	// Sensitive names the fields of its jobs that only the handler may see: [Redacted] stands in their place in what a [Client]
@@ -80,7 +82,7 @@ type Kind[T any] struct {
 }
 
 // Handler runs one attempt of a job. Its context ends when the attempt must: timeout, lost lease, cancelled job,
-// stopping runner (context.Cause tells which). nil means done; [Snooze], [Cancel], [Discard] and [RetryIn] say
+// stopping runner (context.Cause tells which). nil means done; [Snooze], [Unable], [Cancel], [Discard] and [RetryIn] say
 // otherwise; any other error is a failed attempt that is retried while attempts are left. A panic and a
 // runtime.Goexit are failed attempts too. Its goroutine runs other attempts afterwards: it must not stay locked to its
 // thread.
@@ -115,6 +117,7 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	for _, name := range append([]string{k.Name}, k.Aliases...) {
 		r.handle(handler{
 			kind: name, queue: k.Queue, settings: jobrow.Settings{MaxAttempts: k.MaxAttempts, Timeout: k.Timeout}, retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
+			version: k.Version,
 			run: func(ctx context.Context, job *Job) error {
 				args := new(T)
 				payload, err := k.upgraded(job)

@@ -132,7 +132,7 @@ func (c Config) around(run func(context.Context, *Job) error) func(context.Conte
 	return func(ctx context.Context, job *Job) error { return next(ctx, *job) }
 }
 
-// FateOf is what an error that a handler returned asks for: [FateDone] for nil, [FateSnoozed], [FateCancelled], [FateFailed]
-// for what [Snooze], [Cancel] and [Discard] made, else [FateRetry]. It is for middleware. What becomes of the job depends
+// FateOf is what an error that a handler returned asks for: [FateDone] for nil, [FateSnoozed], [FateUnable], [FateCancelled],
+// [FateFailed] for what [Snooze], [Unable], [Cancel] and [Discard] made, else [FateRetry]. It is for middleware. What becomes of the job depends
 // also on the attempts that are left, and on why the attempt's context ended.
 func FateOf(err error) Fate { return runner.FateOf(err) }

@@ -205,7 +205,7 @@ func (e *enqueue) checkNames() error {
 func (e *enqueue) checkNumbers() error {
 	switch {
 	case e.version < 0:
-		return jobtype.NewInvalidError("version of the kind", fmt.Sprint(e.version), "not be negative")
+		return jobtype.NewInvalidError("version of the kind", fmt.Sprint(e.version), "be from 0 on: AnyVersion is for handlers")
 	case e.priority < MinPriority || e.priority > MaxPriority:
 		return jobtype.NewInvalidError("priority", fmt.Sprint(e.priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
 	case e.maxAttempts < 0 || e.maxAttempts > MaxAttemptsLimit:

@@ -49,6 +49,16 @@ func RetryAfter(delays ...time.Duration) func(Job, error) time.Duration {
 // not recorded.
 func Snooze(d time.Duration) error { return runner.Snooze(d) }
 
+// Unable, returned by a handler, gives back a job that its worker cannot run and another one may: it lacks a program, memory, file
+// descriptors or a right, and nothing of the job was done. The attempt does not count, and the job keeps the time that [StartBy] gave. It is put
+// off by about a second after the first such attempt, and by a second more after each further one in a row, up to a minute. The reason err is
+// recorded with the cause [CauseUnable]. A runner does the same with a payload of a version that its program does not know (see
+// [Kind.Version]) and with a payload whose key it does not have.
+//
+// An error that only wraps the cause, such as [syscall.EMFILE] in a handler's own call, is a failed attempt like others: it may have come
+// after a part of the work.
+func Unable(err error) error { return runner.Unable(err) }
+
 // Cancel, returned by a handler, ends the job as cancelled, with err (which may be nil) as the reason.
 func Cancel(err error) error { return runner.Cancel(err) }
 

@@ -225,6 +225,7 @@ type handler struct {
 	retryDelay func(Job, error) time.Duration
 	sensitive  []string
 	keep       time.Duration
+	version    int
 	run        func(context.Context, *Job) error // which copies the job
 }
 
@@ -241,6 +242,9 @@ func (r *Runner) handle(h handler) {
 	if err := prune.CheckKeep(h.keep); err != nil && h.keep != 0 && h.keep != Nothing {
 		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + ": " + err.Error() + ", Nothing, or 0 for what Config.Retention says")
 	}
+	if h.version < AnyVersion {
+		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + ": Version must be from 0 on, or AnyVersion")
+	}
 	if _, there := r.handlers[h.kind]; there {
 		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + " has a handler already")
 	}
@@ -248,7 +252,7 @@ func (r *Runner) handle(h handler) {
 		h.retryDelay = DefaultRetryDelay
 	}
 	r.handlers[h.kind] = runner.Handler{
-		Settings: h.settings, RetryDelay: h.retryDelay, Drop: h.keep == Nothing, Run: r.config.around(h.run),
+		Settings: h.settings, RetryDelay: h.retryDelay, Version: h.version, Drop: h.keep == Nothing, Run: r.config.around(h.run),
 	}
 	if h.keep != 0 && h.keep != Nothing {
 		r.keeps[h.kind] = h.keep

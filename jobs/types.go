@@ -49,6 +49,7 @@ const (
 	CauseSnoozed   = jobtype.CauseSnoozed   // the handler put the job off
 	CauseReleased  = jobtype.CauseReleased  // the worker stopped, or gave the job back before it started
 	CauseCancelled = jobtype.CauseCancelled // the handler, or a person, ended the job
+	CauseUnable    = jobtype.CauseUnable    // the worker could not run the job: see [Unable]
 )
 
 // ScheduleInfo is a schedule as its row has it.

@@ -135,7 +135,7 @@ func common(operation, operationType, queue, kind string) []attribute.KeyValue {
 const withholdTimeout = 5 * time.Second
 
 // endSpan records in the span what becomes of the job. Only a failed attempt is an error; a snoozed, cancelled, released or lost
-// one is not.
+// one, and one that its worker could not run, is not.
 func endSpan(ctx context.Context, span trace.Span, job jobs.Job, err error) {
 	fate := jobs.FateOf(err)
 	if fate == jobs.FateRetry {

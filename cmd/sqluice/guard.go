@@ -29,9 +29,10 @@ type guard struct {
 	mu   sync.Mutex
 	cmd  *exec.Cmd
 	pipe io.WriteCloser // nil before the first program, and when there is no guard
+	told bool           // the log says that there is none
 }
 
-// begin starts the guard's process, if there is none yet. It comes before the first program: a process that is killed while it starts
+// begin starts the guard's process, if there is none yet, also after it could not be started before. It comes before the first program: a process that is killed while it starts
 // another one leaves a child that, for a moment, holds its files open, and with them the lock by which others see that the worker lives.
 func (g *guard) begin() {
 	g.mu.Lock()
@@ -55,19 +56,21 @@ func (g *guard) hold(pid int) (release func()) {
 
 // start starts the process. Without it programs run as well. Callers hold mu.
 func (g *guard) start() {
-	g.cmd = &exec.Cmd{}
 	binary, err := os.Executable()
+	cmd := exec.Command(binary, guardName)
+	apart(cmd)
+	var pipe io.WriteCloser
 	if err == nil {
-		g.cmd = exec.Command(binary, guardName)
-		apart(g.cmd)
-		g.pipe, err = g.cmd.StdinPipe()
+		pipe, err = cmd.StdinPipe()
 	}
 	if err == nil {
-		err = g.cmd.Start()
+		err = cmd.Start()
 	}
 	if err != nil {
 		g.fails(err)
+		return
 	}
+	g.cmd, g.pipe, g.told = cmd, pipe, false
 }
 
 // tell writes to the pipe. Callers hold mu.
@@ -80,9 +83,13 @@ func (g *guard) tell(change string, pid int) {
 	}
 }
 
-// fails leaves the programs without a guard from now on. Callers hold mu.
+// fails leaves the programs without a guard. Callers hold mu.
 func (g *guard) fails(err error) {
 	g.pipe = nil
+	if g.told {
+		return
+	}
+	g.told = true
 	g.log.Warn("what programs have started would go on if this process was killed: their guard does not run", "error", err)
 }
 

@@ -97,7 +97,8 @@ func (p *program) handle(ctx context.Context, job jobs.Job, payload json.RawMess
 	cmd.WaitDelay = killAfter
 	ended, err := p.starter.start(cmd)
 	if err != nil {
-		return fmt.Errorf("start %s: %w", p.path, err)
+		// Whatever keeps it from starting is this worker's: nothing of the job is in the path or in the arguments.
+		return jobs.Unable(fmt.Errorf("start %s: %w", p.path, err))
 	}
 	err = waitOrStop(ctx, cmd)
 	ended()
@@ -132,6 +133,7 @@ func jobVariables(job jobs.Job) []string {
 		"SQLUICE_QUEUE=" + job.Queue,
 		"SQLUICE_ATTEMPT=" + strconv.Itoa(job.Attempt),
 		"SQLUICE_MAX_ATTEMPTS=" + strconv.Itoa(job.MaxAttempts+job.Uncounted),
+		"SQLUICE_PAYLOAD_VERSION=" + strconv.Itoa(job.PayloadVersion()),
 	}
 }
 

@@ -18,7 +18,7 @@ type tally struct {
 	began    time.Time
 	running  atomic.Int64
 	done     atomic.Int64
-	failed   atomic.Int64 // attempts, also those that are retried; without those that a stop ended
+	failed   atomic.Int64 // attempts, also those that are retried; without those that a stop ended or that could not start
 }
 
 func newTally(p *progress) *tally { return &tally{progress: p, began: time.Now()} }
@@ -31,7 +31,7 @@ func (t *tally) around(h jobs.Handler[json.RawMessage], log *slog.Logger) jobs.H
 		err := h(ctx, job, payload)
 		t.running.Add(-1)
 		if err != nil {
-			if !errors.Is(context.Cause(ctx), jobs.ErrStopping) && jobs.FateOf(err) != jobs.FateSnoozed {
+			if fate := jobs.FateOf(err); !errors.Is(context.Cause(ctx), jobs.ErrStopping) && fate != jobs.FateSnoozed && fate != jobs.FateUnable {
 				t.failed.Add(1)
 			}
 			return err

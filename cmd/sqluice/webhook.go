@@ -56,7 +56,11 @@ func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMes
 		if cause := context.Cause(ctx); cause != nil {
 			return fmt.Errorf("%w: post to %s: %w", cause, place(w.url), err)
 		}
-		return fmt.Errorf("post to %s: %w", place(w.url), err)
+		err = fmt.Errorf("post to %s: %w", place(w.url), err)
+		if webhook.Unsent(err) {
+			return jobs.Unable(err)
+		}
+		return err
 	}
 	defer answer.Body.Close()
 	body := &head{limit: resultLimit}

@@ -24,14 +24,15 @@ queues is pending, due or running. It does not claim jobs of other kinds.
 separate words; single quotes, double quotes and backslashes work as in a shell. But no shell runs: there are no
 variables, patterns or pipes. For those, write --exec "KIND=sh -c '...'".
 
-The program gets the payload on standard input, and SQLUICE_JOB_ID, SQLUICE_KIND, SQLUICE_QUEUE, SQLUICE_ATTEMPT and
-SQLUICE_MAX_ATTEMPTS in its environment. Of the worker's environment it gets PATH, HOME, LANG, LC_*, TZ, TMPDIR, USER,
-LOGNAME and SHELL, and what --env NAME names. It does not get SQLUICE_DB: a program that runs sqluice needs
---env SQLUICE_DB. Name no variable that holds a secret which the program does not need.
+The program gets the payload on standard input, and SQLUICE_JOB_ID, SQLUICE_KIND, SQLUICE_QUEUE, SQLUICE_ATTEMPT,
+SQLUICE_MAX_ATTEMPTS and SQLUICE_PAYLOAD_VERSION in its environment. Of the worker's environment it gets PATH, HOME,
+LANG, LC_*, TZ, TMPDIR, USER, LOGNAME and SHELL, and what --env NAME names. It does not get SQLUICE_DB: a program that
+runs sqluice needs --env SQLUICE_DB. Name no variable that holds a secret which the program does not need.
 
 Exit code 0 means done, and 65 means failed for good. After any other code the job is retried while attempts are left;
 the last 2 KiB of standard error are the error's text. Standard output becomes the result: JSON unchanged, other text as
-a JSON string; 64 KiB of it are kept.
+a JSON string; 64 KiB of it are kept. If the program cannot be started, for want of descriptors, processes or memory or
+because it is gone, the attempt does not count, and the job is put off for other workers.
 
 If the job times out, loses its lease or is cancelled, the program and its process group get SIGTERM, and SIGKILL 3
 seconds later. The same happens --grace after the worker was told to stop; then the job is released, and the attempt
@@ -185,11 +186,11 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 		environment := programEnvironment(a.env, f.env)
 		for _, p := range f.programs {
 			p.env, p.starter, p.log = environment, starter, log
-			jobs.Kind[json.RawMessage]{Name: p.kind, RetryDelay: f.retry.delay}.Handle(runner, tally.around(p.handle, log))
+			jobs.Kind[json.RawMessage]{Name: p.kind, Version: jobs.AnyVersion, RetryDelay: f.retry.delay}.Handle(runner, tally.around(p.handle, log))
 		}
 		for _, w := range f.receivers {
 			w.poster, w.client, w.log = post, c, log
-			jobs.Kind[json.RawMessage]{Name: w.kind, RetryDelay: f.retry.delay}.Handle(runner, tally.around(w.handle, log))
+			jobs.Kind[json.RawMessage]{Name: w.kind, Version: jobs.AnyVersion, RetryDelay: f.retry.delay}.Handle(runner, tally.around(w.handle, log))
 		}
 		defer tally.keepShowing()()
 		if f.drain {

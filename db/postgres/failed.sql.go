@@ -86,7 +86,7 @@ func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) 
 const reportFailedJobs = `-- name: ReportFailedJobs :many
 SELECT g.kind, g.error, g.jobs, g.first_seen, g.last_seen, g.example_id, g.looked_at, CAST(COALESCE((
            SELECT e.cause FROM sqluice_job_errors AS e
-           WHERE e.job_id = g.example_id AND e.cause NOT IN ('snoozed', 'released', 'cancelled') ORDER BY e.attempt DESC, e.id DESC LIMIT 1
+           WHERE e.job_id = g.example_id AND e.cause NOT IN ('snoozed', 'released', 'cancelled', 'unable') ORDER BY e.attempt DESC, e.id DESC LIMIT 1
        ), '') AS TEXT) AS cause
 FROM (
     SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,

@@ -26,7 +26,7 @@ type AddJobErrorParams struct {
 	Stack     string `json:"stack"`
 }
 
-// AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled. started_at is 0 if it did not start.
+// AddJobError records an attempt that did not end well, or that did not count. started_at is 0 if it did not start.
 func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error {
 	_, err := q.db.Exec(ctx, addJobError,
 		arg.JobID,
@@ -247,6 +247,28 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 	return i, err
 }
 
+const getUnableAttempts = `-- name: GetUnableAttempts :one
+SELECT COUNT(*) AS attempts, CAST(COALESCE(MIN(u.ended_at), 0) AS BIGINT) AS since, CAST(COALESCE(MAX(u.id), 0) AS BIGINT) AS last_id FROM sqluice_job_errors AS u
+WHERE u.job_id = $1 AND u.cause = 'unable' AND u.attempt > COALESCE((
+    SELECT MAX(o.attempt) FROM sqluice_job_errors AS o WHERE o.job_id = $1 AND o.cause NOT IN ('unable', 'released')
+), 0)
+`
+
+type GetUnableAttemptsRow struct {
+	Attempts int64 `json:"attempts"`
+	Since    int64 `json:"since"`
+	LastID   int64 `json:"last_id"`
+}
+
+// GetUnableAttempts counts the latest attempts of a job that ended because their workers could not run it, and returns when the first of them
+// did and the row of the last one, 0 for none. Attempts that were released between them do not matter.
+func (q *Queries) GetUnableAttempts(ctx context.Context, jobID int64) (GetUnableAttemptsRow, error) {
+	row := q.db.QueryRow(ctx, getUnableAttempts, jobID)
+	var i GetUnableAttemptsRow
+	err := row.Scan(&i.Attempts, &i.Since, &i.LastID)
+	return i, err
+}
+
 const listLockedJobs = `-- name: ListLockedJobs :many
 SELECT j.id FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((SELECT sqluice_ids($1)) AS BIGINT[]))
@@ -277,6 +299,36 @@ func (q *Queries) ListLockedJobs(ctx context.Context, ids string) ([]int64, erro
 		return nil, err
 	}
 	return items, nil
+}
+
+const putOffJob = `-- name: PutOffJob :execrows
+UPDATE sqluice_jobs SET updated_at = $1, status = 'scheduled', run_after = $2, uncounted = uncounted + 1,
+                worker_id = NULL, lease_until = NULL
+WHERE id = $3 AND status = 'running' AND attempt = $4 AND worker_id = CAST($5 AS BIGINT)
+`
+
+type PutOffJobParams struct {
+	Now      int64 `json:"now"`
+	RunAfter int64 `json:"run_after"`
+	ID       int64 `json:"id"`
+	Attempt  int64 `json:"attempt"`
+	WorkerID int64 `json:"worker_id"`
+}
+
+// PutOffJob ends an attempt whose worker could not run the job, and gives the job another one later. It does not count, and the job must still
+// start in time.
+func (q *Queries) PutOffJob(ctx context.Context, arg PutOffJobParams) (int64, error) {
+	result, err := q.db.Exec(ctx, putOffJob,
+		arg.Now,
+		arg.RunAfter,
+		arg.ID,
+		arg.Attempt,
+		arg.WorkerID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const recordReleasedJobs = `-- name: RecordReleasedJobs :exec
@@ -405,7 +457,7 @@ const trimHeldAttempts = `-- name: TrimHeldAttempts :exec
 DELETE FROM sqluice_job_errors WHERE id IN (
     SELECT e.id FROM sqluice_jobs AS j JOIN sqluice_job_errors AS e ON e.job_id = j.id
     WHERE j.status = 'running' AND j.finished_at IS NULL AND j.worker_id = CAST($1 AS BIGINT)
-      AND e.attempt <= j.attempt - $2 AND e.cause IN ('snoozed', 'released', 'cancelled'))
+      AND e.attempt <= j.attempt - $2 AND e.cause IN ('snoozed', 'released', 'cancelled', 'unable'))
 `
 
 type TrimHeldAttemptsParams struct {
@@ -421,7 +473,7 @@ func (q *Queries) TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsPara
 
 const trimJobAttempts = `-- name: TrimJobAttempts :exec
 DELETE FROM sqluice_job_errors
-WHERE job_id = $1 AND attempt <= $2 AND cause IN ('snoozed', 'released', 'cancelled')
+WHERE job_id = $1 AND attempt <= $2 AND cause IN ('snoozed', 'released', 'cancelled', 'unable')
 `
 
 type TrimJobAttemptsParams struct {
@@ -429,7 +481,7 @@ type TrimJobAttemptsParams struct {
 	Last  int64 `json:"last"`
 }
 
-// TrimJobAttempts removes the rows of old attempts of a job, up to last, that were snoozed, released or cancelled.
+// TrimJobAttempts removes the rows of old attempts of a job, up to last, that did not fail.
 func (q *Queries) TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error {
 	_, err := q.db.Exec(ctx, trimJobAttempts, arg.JobID, arg.Last)
 	return err

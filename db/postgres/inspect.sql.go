@@ -58,7 +58,7 @@ SELECT e.id, e.attempt, COALESCE(e.worker_id, 0) AS worker_id,
 FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
 WHERE e.id IN (
     SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = $1 AND x.id < $2
-      AND CASE WHEN x.cause IN ('snoozed', 'released', 'cancelled') THEN 0 ELSE 1 END = CAST($3 AS BIGINT)
+      AND CASE WHEN x.cause IN ('snoozed', 'released', 'cancelled', 'unable') THEN 0 ELSE 1 END = CAST($3 AS BIGINT)
     ORDER BY x.id DESC LIMIT $4)
 ORDER BY e.id DESC
 `
@@ -83,7 +83,7 @@ type ListJobErrorsRow struct {
 	Stack     string `json:"stack"`
 }
 
-// ListJobErrors lists the latest attempts of a job that failed (failed = 1), or that were snoozed, released or cancelled (failed = 0),
+// ListJobErrors lists the latest attempts of a job that failed (failed = 1), or that did not (failed = 0),
 // before a row, the latest first.
 func (q *Queries) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error) {
 	rows, err := q.db.Query(ctx, listJobErrors,

@@ -30,7 +30,7 @@ type Job struct {
 	SuccessorAt *int64 `json:"successor_at"`
 	// by which worker: counts the claims; only the worker of the last one may write
 	Attempt int64 `json:"attempt"`
-	// by which worker: the snoozed and released attempts, which max_attempts does not count
+	// by which worker: the attempts that max_attempts does not count: snoozed, released or unable
 	Uncounted int64 `json:"uncounted"`
 	// by which worker: the attempts in which the process died
 	Crashes int64 `json:"crashes"`

@@ -15,7 +15,7 @@ type Querier interface {
 	AddJobChanges(ctx context.Context, arg AddJobChangesParams) error
 	// AddJobCounts adds to the counts a JSON list of [queue, kind, status, jobs].
 	AddJobCounts(ctx context.Context, items string) error
-	// AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled. started_at is 0 if it did not start.
+	// AddJobError records an attempt that did not end well, or that did not count. started_at is 0 if it did not start.
 	AddJobError(ctx context.Context, arg AddJobErrorParams) error
 	// AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
 	AddJobHistory(ctx context.Context, items string) error
@@ -196,6 +196,9 @@ type Querier interface {
 	// 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's
 	// program declares.
 	GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error)
+	// GetUnableAttempts counts the latest attempts of a job that ended because their workers could not run it, and returns when the first of them
+	// did and the row of the last one, 0 for none. Attempts that were released between them do not matter.
+	GetUnableAttempts(ctx context.Context, jobID int64) (GetUnableAttemptsRow, error)
 	// GetUniqueKey returns until when a unique key is taken, and the job that has taken it.
 	GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (GetUniqueKeyRow, error)
 	// GetWorkerName returns the name and the host of a worker, which may have ended.
@@ -268,7 +271,7 @@ type Querier interface {
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
 	// ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
 	ListHistoryNames(ctx context.Context, arg ListHistoryNamesParams) ([]ListHistoryNamesRow, error)
-	// ListJobErrors lists the latest attempts of a job that failed (failed = 1), or that were snoozed, released or cancelled (failed = 0),
+	// ListJobErrors lists the latest attempts of a job that failed (failed = 1), or that did not (failed = 0),
 	// before a row, the latest first.
 	ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error)
 	// ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
@@ -360,6 +363,9 @@ type Querier interface {
 	// PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
 	// It does not wait for rows that are locked (on SQLite none are).
 	PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error)
+	// PutOffJob ends an attempt whose worker could not run the job, and gives the job another one later. It does not count, and the job must still
+	// start in time.
+	PutOffJob(ctx context.Context, arg PutOffJobParams) (int64, error)
 	// PutRetention says how long jobs are kept. Zero rows mean that it was said already.
 	PutRetention(ctx context.Context, arg PutRetentionParams) (int64, error)
 	// PutSchedule adds a schedule, or replaces what was said of the one with the name. Its next tick stays, unless its times change.
@@ -447,7 +453,7 @@ type Querier interface {
 	TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int64, error)
 	// TrimHeldAttempts does the same for all jobs that a worker holds: it keeps the latest attempts of each.
 	TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsParams) error
-	// TrimJobAttempts removes the rows of old attempts of a job, up to last, that were snoozed, released or cancelled.
+	// TrimJobAttempts removes the rows of old attempts of a job, up to last, that did not fail.
 	TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 	// when its run_after has come. Another payload has all attempts, whatever those with the old one have used up. It changes none that would

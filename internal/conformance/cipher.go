@@ -20,6 +20,7 @@ var cipherTests = []test{
 	{"Ends", testEncryptedEnds},
 	{"Report", testEncryptedReport},
 	{"WithoutTheKey", testEncryptedWithoutKey},
+	{"WithAnotherKey", testEncryptedWithAnotherKey},
 	{"Largest", testEncryptedLargest},
 	{"Refused", testEncryptedRefused},
 	{"Schedules", testEncryptedSchedules},
@@ -224,45 +225,39 @@ func testEncryptedReport(f *fixture) {
 	want(f, "jobs that a search finds by what is stored", len(found), 0)
 }
 
-// A worker without the key loses nothing: it says which key it is, and a worker with the key runs the job.
+// A worker without the key charges nothing to the job: it says which key it is, and a worker with the key runs the job.
 func testEncryptedWithoutKey(f *fixture) {
-	receipt, err := f.encrypting("a").Enqueue(f.ctx, "k", json.RawMessage(plantedJSON))
+	receipt, err := f.encrypting("a").Enqueue(f.ctx, "k", json.RawMessage(plantedJSON), jobs.MaxAttempts(1))
 	f.must(err)
 	id := receipt.ID
-	wrong, err := jobs.NewCipher(jobs.Key{ID: "a", Secret: []byte(strings.Repeat("x", 32))})
-	f.must(err)
-	for i, worker := range []struct {
-		client *jobs.Client
-		want   string
-	}{
-		{f.client, `the payload is encrypted with the key "a": this program does not have the key`},
-		{f.encrypting("b"), `the payload is encrypted with the key "a": this program does not have the key`},
-		{jobs.New(f.store, jobs.WithCipher(wrong)), `the key "a" did not encrypt the payload for the kind "k": another key had this id, or the value was changed`},
-	} {
-		kind := jobs.Kind[json.RawMessage]{Name: "k", RetryDelay: func(_ jobs.Job, err error) time.Duration {
-			if !errors.Is(err, jobs.ErrKey) {
-				f.Errorf("the error %v is not ErrKey", err)
-			}
-			return time.Hour
-		}}
-		r := f.startOn(worker.client, jobs.Config{}, onKind(kind, func(context.Context, jobs.Job) error {
-			f.Error("the handler was called")
-			return nil
-		}))
-		f.eventually("the attempt has failed", func() bool { job := f.get(id); return job.Attempt == i+1 && job.Status == jobs.StatusScheduled })
-		r.stop()
-		list := f.errors(id)
-		last := list[len(list)-1]
-		want(f, "cause", last.Cause, jobs.CauseDecode)
-		want(f, "message", last.Message, worker.want)
-		f.must(f.client.Retry(f.ctx, id))
+	for _, client := range []*jobs.Client{f.client, f.encrypting("b")} {
+		f.must(f.runner(client, jobs.Config{}, on("k", f.uncalled)).Drain(f.ctx))
+		f.wantUnable(id, `the payload is encrypted with the key "a": this program does not have the key`)
+		f.dueNow(id)
 	}
-	r := f.startOn(f.encrypting("b", "a"), jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+	f.must(f.runner(f.encrypting("b", "a"), jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
 		want(f, "payload", string(job.Payload), plantedJSON)
 		return nil
-	}))
-	want(f, "status", f.ended(id).Status, jobs.StatusDone)
-	r.stop()
+	})).Drain(f.ctx))
+	want(f, "status", f.get(id).Status, jobs.StatusDone)
+}
+
+// A key that has the right id and did not encrypt the payload is no fault of the worker alone: the attempt counts.
+func testEncryptedWithAnotherKey(f *fixture) {
+	receipt, err := f.encrypting("a").Enqueue(f.ctx, "k", json.RawMessage(plantedJSON), jobs.MaxAttempts(2))
+	f.must(err)
+	wrong, err := jobs.NewCipher(jobs.Key{ID: "a", Secret: []byte(strings.Repeat("x", 32))})
+	f.must(err)
+	kind := jobs.Kind[json.RawMessage]{Name: "k", RetryDelay: func(_ jobs.Job, err error) time.Duration {
+		if !errors.Is(err, jobs.ErrKey) {
+			f.Errorf("the error %v is not ErrKey", err)
+		}
+		return time.Hour
+	}}
+	f.must(f.runner(jobs.New(f.store, jobs.WithCipher(wrong)), jobs.Config{}, onKind(kind, f.uncalled)).Drain(f.ctx))
+	want(f, "attempts that count", f.get(receipt.ID).Counted(), 1)
+	f.wantError(receipt.ID, jobs.CauseDecode,
+		`the key "a" did not encrypt the payload for the kind "k": another key had this id, or the value was changed`)
 }
 
 // The bound counts what is encrypted.

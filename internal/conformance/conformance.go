@@ -64,6 +64,7 @@ func Run(t *testing.T, open Open) {
 		{"Attempts", attemptsTests},
 		{"Retry", retryTests},
 		{"Timeout", timeoutTests},
+		{"Unable", unableTests},
 		{"Wait", waitTests},
 		{"Transaction", transactionTests},
 		{"OwnTransaction", ownTransactionTests},

@@ -110,19 +110,33 @@ func testUpgradeFails(f *fixture) {
 	f.wantError(receipt.ID, jobs.CauseDecode, "upgrade payload from version 0 to 2: it has no last name")
 }
 
-// A payload of a newer version waits for a newer program.
+// A payload of a newer version waits for a newer program, at no cost. A kind without a version has the version 0.
 func testNewerVersion(f *fixture) {
-	kind := personKind()
-	kind.Version = 3
-	receipt, err := kind.Enqueue(f.ctx, f.client, person{"Emmy", "Noether"}, jobs.MaxAttempts(5))
-	f.must(err)
-	slow := personKind()
-	slow.RetryDelay = jobs.FixedRetry(time.Hour)
-	runner := f.runner(f.client, jobs.Config{})
-	slow.Handle(runner, func(context.Context, jobs.Job, person) error { return nil })
-	f.must(runner.Drain(f.ctx))
-	want(f, "status", f.get(receipt.ID).Status, jobs.StatusScheduled)
-	f.wantError(receipt.ID, jobs.CauseDecode, "the payload has version 3, and this program knows up to 2")
+	newer := personKind()
+	newer.Version = 3
+	for _, c := range []struct {
+		older jobs.Kind[json.RawMessage]
+		want  string
+	}{
+		{jobs.Kind[json.RawMessage]{Name: "k", Version: 2}, `the payload has version 3, and the worker's program knows the kind "k" up to version 2`},
+		{jobs.Kind[json.RawMessage]{Name: "k"}, `the payload has version 3, and the worker's program knows the kind "k" up to version 0`},
+	} {
+		receipt, err := newer.Enqueue(f.ctx, f.client, person{"Emmy", "Noether"}, jobs.MaxAttempts(1))
+		f.must(err)
+		f.must(f.runner(f.client, jobs.Config{}, onKind(c.older, f.uncalled)).Drain(f.ctx))
+		f.wantUnable(receipt.ID, c.want)
+		var got person
+		f.dueNow(receipt.ID)
+		runner := f.runner(f.client, jobs.Config{})
+		newer.Handle(runner, func(_ context.Context, job jobs.Job, p person) error {
+			got = p
+			want(f, "the version of the payload", job.PayloadVersion(), 3)
+			return nil
+		})
+		f.must(runner.Drain(f.ctx))
+		want(f, "what a newer program got", got, person{"Emmy", "Noether"})
+		want(f, "status", f.get(receipt.ID).Status, jobs.StatusDone)
+	}
 }
 
 func testVersionOfASchedule(f *fixture) {

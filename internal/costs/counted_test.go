@@ -392,6 +392,11 @@ func (q counted) GetScheduleWork(ctx context.Context, arg string) (db.GetSchedul
 	return q.own.GetScheduleWork(ctx, arg)
 }
 
+func (q counted) GetUnableAttempts(ctx context.Context, arg int64) (db.GetUnableAttemptsRow, error) {
+	q.note("GetUnableAttempts")
+	return q.own.GetUnableAttempts(ctx, arg)
+}
+
 func (q counted) GetUniqueKey(ctx context.Context, arg db.GetUniqueKeyParams) (db.GetUniqueKeyRow, error) {
 	q.note("GetUniqueKey")
 	return q.own.GetUniqueKey(ctx, arg)
@@ -750,6 +755,11 @@ func (q counted) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams
 func (q counted) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
 	q.note("PromoteListedJobs")
 	return q.own.PromoteListedJobs(ctx, arg)
+}
+
+func (q counted) PutOffJob(ctx context.Context, arg db.PutOffJobParams) (int64, error) {
+	q.note("PutOffJob")
+	return q.own.PutOffJob(ctx, arg)
 }
 
 func (q counted) PutRetention(ctx context.Context, arg db.PutRetentionParams) (int64, error) {

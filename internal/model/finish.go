@@ -78,12 +78,13 @@ const (
 	failed    fate = "failed"
 	cancelled fate = "cancelled"
 	released  fate = "released"
+	unable    fate = "unable"
 )
 
 // outcome is the end of an attempt that did not simply succeed.
 type outcome struct {
 	fate    fate
-	delay   time.Duration // of retried and snoozed
+	delay   time.Duration // of retried and snoozed; of unable what is added to the delay that grows
 	cause   jobs.Cause    // of a failure
 	message string
 	stack   string
@@ -113,6 +114,10 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 		j.RunAfter = micros(q.now.Add(o.delay))
 		j.Uncounted++
 		q.another(j, status)
+	case unable: // the note of this attempt is one of those in a row
+		j.RunAfter = micros(q.now.Add(time.Duration(min(j.unableInARow(), 60))*time.Second + o.delay))
+		j.Uncounted++
+		q.again(j, jobs.StatusScheduled)
 	case released:
 		j.Uncounted++
 		q.another(j, jobs.StatusPending)
@@ -124,6 +129,20 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 		q.end(j, jobs.StatusCancelled)
 	}
 	return o.fate, true
+}
+
+// unableInARow counts the latest attempts whose workers could not run the job. Those that were released between them do not matter.
+func (j *job) unableInARow() (n int64) {
+	for i := len(j.attempts) - 1; i >= 0; i-- {
+		switch j.attempts[i].Cause {
+		case jobs.CauseUnable:
+			n++
+		case jobs.CauseReleased:
+		default:
+			return n
+		}
+	}
+	return n
 }
 
 // note adds the attempt of a running job to the ended ones.

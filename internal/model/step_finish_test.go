@@ -224,22 +224,22 @@ func (m *machine) progress(t *rapid.T) {
 // outcome ends an attempt in another way.
 func (m *machine) outcome(t *rapid.T) {
 	f := m.fence(t)
-	o := outcome{fate: pick(t, "outcome", []fate{retried, failed, snoozed, cancelled, released})}
+	o := outcome{fate: pick(t, "outcome", []fate{retried, failed, snoozed, cancelled, released, unable})}
 	switch o.fate {
 	case retried, failed:
 		o.cause = pick(t, "cause", []jobs.Cause{jobs.CauseError, jobs.CauseTimeout, jobs.CausePanic})
 		o.message, o.stack = pick(t, "message", messages), pick(t, "stack", messages)
-	case cancelled:
+	case cancelled, unable:
 		o.message = pick(t, "message", messages)
 	}
-	if o.fate == retried || o.fate == snoozed {
+	if o.fate == retried || o.fate == snoozed || o.fate == unable {
 		o.delay = pick(t, "delay", []time.Duration{time.Second, 0, time.Microsecond, time.Hour})
 	}
 	end := m.endOf(f)
 	want, held := m.model.record(f, o)
 	t.Logf("%+v ends as %+v: %q, %v", f, o, want, held)
 	each(m, "outcome", want, nil, func(e *engine) (fate, error) {
-		end.Fate, end.Delay, end.Cause, end.Message, end.Stack = fates[o.fate], o.delay, o.cause, o.message, o.stack
+		end.Fate, end.Delay, end.Spread, end.Cause, end.Message, end.Stack = fates[o.fate], o.delay, o.delay, o.cause, o.message, o.stack
 		held, err := e.finish(m.ctx, m.model.now, []*lifecycle.End{end})
 		if err != nil || !held[0] {
 			return "", err
@@ -251,5 +251,5 @@ func (m *machine) outcome(t *rapid.T) {
 // fates are the outcomes as a worker records them.
 var fates = map[fate]lifecycle.Fate{
 	retried: lifecycle.FateRetry, snoozed: lifecycle.FateSnooze, failed: lifecycle.FateFail, cancelled: lifecycle.FateCancel,
-	released: lifecycle.FateRelease,
+	released: lifecycle.FateRelease, unable: lifecycle.FateUnable,
 }

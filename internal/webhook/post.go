@@ -143,7 +143,8 @@ func (p *Poster) request(ctx context.Context, to *url.URL, job jobs.Job, payload
 		"Content-Type": "application/json", "User-Agent": p.config.Agent,
 		headerID: id, headerTime: strconv.FormatInt(now.Unix(), 10), headerSignature: signature(p.config.Secrets, id, now, payload),
 		"Sqluice-Job-Id": strconv.FormatInt(job.ID, 10), "Sqluice-Attempt": strconv.Itoa(job.Attempt),
-		"Sqluice-Kind": url.PathEscape(job.Kind), "Sqluice-Queue": url.PathEscape(job.Queue),
+		"Sqluice-Payload-Version": strconv.Itoa(job.PayloadVersion()),
+		"Sqluice-Kind":            url.PathEscape(job.Kind), "Sqluice-Queue": url.PathEscape(job.Queue),
 	} {
 		request.Header.Set(name, value)
 	}

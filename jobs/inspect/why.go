@@ -33,6 +33,7 @@ const (
 	ReasonRunning    Reason = "running"          // it runs
 	ReasonLease      Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
 	ReasonCancel     Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
+	ReasonUnable     Reason = "unable"           // the workers that claimed it could not run it
 	ReasonNotDue     Reason = "not-due"          // its run-after time is to come
 	ReasonDebounced  Reason = "debounced"        // its run-after time is to come, and another enqueue with its unique key puts it off
 	ReasonSuccessor  Reason = "successor"        // a live job has its unique key: it runs when that has ended
@@ -67,7 +68,9 @@ const countAhead = 10_000
 func (in *Inspector) Why(ctx context.Context, id int64) (Diagnosis, error) {
 	var w why
 	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		w, err = readJob(ctx, q, id)
+		if w, err = readJob(ctx, q, id); err == nil {
+			err = w.readUnable(ctx, q, in)
+		}
 		return err
 	})
 	if err != nil {
@@ -90,6 +93,7 @@ type why struct {
 	movedAt  time.Time     // when a move closed the queue
 	paused   QueueInfo     // the pauses of its queue
 	refusals []db.Refusal  // that mean something at its status
+	unable   unable        // the latest attempts, of workers that could not run it
 	rule     RetentionRule // of an ended job; the zero value when no rule fits it
 	holder   int64         // of an ended job: the live job that has its unique key
 	replaced []db.ScheduleTick
@@ -193,6 +197,44 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 		}
 	}
 	return err
+}
+
+// unable is what is recorded of the latest attempts of a job, in a row, whose workers could not run it.
+type unable struct {
+	attempts int64
+	since    time.Time
+	last     AttemptEnd
+}
+
+// readUnable reads why workers could not run a job that waits.
+func (w *why) readUnable(ctx context.Context, q db.Querier, in *Inspector) error {
+	if w.job.Attempt == 0 || w.job.Status != jobs.StatusScheduled && w.job.Status != jobs.StatusPending {
+		return nil
+	}
+	found, err := q.GetUnableAttempts(ctx, w.job.ID)
+	if err != nil || found.Attempts == 0 {
+		return err
+	}
+	rows, err := q.ListJobErrors(ctx, db.ListJobErrorsParams{JobID: w.job.ID, BeforeID: found.LastID + 1, N: 1})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	w.unable = unable{found.Attempts, core.Time(found.Since), in.attemptEnds(w.job.Kind, rows)[0]}
+	return nil
+}
+
+// finding says why the last worker could not run the job.
+func (u unable) finding() possible {
+	times := ""
+	if u.attempts > 1 {
+		times = fmt.Sprintf("; %d attempts in a row ended so since %s", u.attempts, moment(u.since))
+	}
+	worker := "a worker"
+	if u.last.Worker != "" {
+		worker = "worker " + strconv.Quote(u.last.Worker)
+	}
+	return possible{u.attempts > 0, say(ReasonUnable, "%s could not run it at %s, and put it off for others: %s%s",
+		worker, moment(u.last.EndedAt), u.last.Message, times)}
 }
 
 // readRule reads how long a job is kept that has ended.
@@ -390,6 +432,7 @@ func (w *why) waiting(now time.Time) []Finding {
 		}
 	}
 	return append(w.refused(), findingsOf(
+		w.unable.finding(),
 		possible{j.Successor && w.holder == j.ID, say(ReasonSuccessor, "the job before it with its unique key %s has ended: the next worker that looks lets it run", strconv.Quote(j.UniqueKey))},
 		possible{j.Successor && w.holder != j.ID, say(ReasonSuccessor, "it runs when job %d has ended, which has its unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
 		possible{early && scheduled && !debounced, say(ReasonNotDue, "it is due at %s, in %s", due, in)},

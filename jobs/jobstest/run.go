@@ -197,7 +197,10 @@ func (o *Outcome) read(ctx context.Context, q *Queue, before jobs.Job, keep time
 	list, err := inspect.New(q.Client).Errors(ctx, before.ID)
 	for _, e := range list {
 		if e.Attempt == o.Job.Attempt {
-			if o.Cause = e.Cause; o.Err == nil {
+			if o.Cause = e.Cause; o.Cause == jobs.CauseUnable {
+				o.Fate = jobs.FateUnable
+			}
+			if o.Err == nil {
 				o.Err = errors.New(e.Message)
 			}
 		}

@@ -82,7 +82,7 @@ type Finished struct {
 	ID          int64
 	Attempt     int
 	Fate        Fate
-	Cause       Cause         // of a failed attempt; else empty
+	Cause       Cause         // of a failed attempt, or of one whose worker could not run the job; else empty
 	Error       string        // its message
 	Took        time.Duration // from the begin of the attempt until its handler returned, or was given up
 }
@@ -120,11 +120,12 @@ const (
 	FateCancelled Fate = "cancelled" // by its handler or by request
 	FateSnoozed   Fate = "snoozed"   // put off; the attempt does not count
 	FateReleased  Fate = "released"  // given back unfinished by a stopping runner; the attempt does not count
+	FateUnable    Fate = "unable"    // put off, because its worker could not run it; the attempt does not count
 	FateLost      Fate = "lost"      // the lease was lost: the job is another's, or deleted
 )
 
 // In the order of the constants.
-var fates = [...]Fate{FateDone, FateRetry, FateFailed, FateCancelled, FateSnoozed, FateReleased, FateLost}
+var fates = [...]Fate{FateDone, FateRetry, FateFailed, FateCancelled, FateSnoozed, FateReleased, FateUnable, FateLost}
 
 // Fates returns all fates.
 func Fates() []Fate { return append([]Fate(nil), fates[:]...) }

@@ -51,9 +51,10 @@ const (
 	CauseSnoozed   Cause = "snoozed"   // the handler put the job off
 	CauseReleased  Cause = "released"  // the worker stopped, or gave the job back before it started
 	CauseCancelled Cause = "cancelled" // the handler, or a person, ended the job
+	CauseUnable    Cause = "unable"    // the worker could not run the job: another may
 )
 
-// Failed reports whether the attempt failed: it was neither snoozed nor released nor cancelled.
+// Failed reports whether the attempt failed: it was neither snoozed nor released nor cancelled, and its worker was able to run the job.
 func (c Cause) Failed() bool {
-	return c != CauseSnoozed && c != CauseReleased && c != CauseCancelled
+	return c != CauseSnoozed && c != CauseReleased && c != CauseCancelled && c != CauseUnable
 }

@@ -410,6 +410,11 @@ func (q queries) GetScheduleWork(ctx context.Context, arg string) (db.GetSchedul
 	return db.GetScheduleWorkRow(row), err
 }
 
+func (q queries) GetUnableAttempts(ctx context.Context, arg int64) (db.GetUnableAttemptsRow, error) {
+	row, err := q.own.GetUnableAttempts(ctx, arg)
+	return db.GetUnableAttemptsRow(row), err
+}
+
 func (q queries) GetUniqueKey(ctx context.Context, arg db.GetUniqueKeyParams) (db.GetUniqueKeyRow, error) {
 	row, err := q.own.GetUniqueKey(ctx, dbpostgres.GetUniqueKeyParams(arg))
 	return db.GetUniqueKeyRow(row), err
@@ -946,6 +951,10 @@ func (q queries) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams
 
 func (q queries) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
 	return q.own.PromoteListedJobs(ctx, dbpostgres.PromoteListedJobsParams(arg))
+}
+
+func (q queries) PutOffJob(ctx context.Context, arg db.PutOffJobParams) (int64, error) {
+	return q.own.PutOffJob(ctx, dbpostgres.PutOffJobParams(arg))
 }
 
 func (q queries) PutRetention(ctx context.Context, arg db.PutRetentionParams) (int64, error) {

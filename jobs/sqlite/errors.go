@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"syscall"
@@ -14,11 +15,12 @@ import (
 )
 
 var (
-	errNotDatabase = errors.New("it is not a SQLite database")
-	errCorrupt     = errors.New("the database file is damaged: restore a backup by `sqluice restore`, or see https://www.sqlite.org/recovery.html")
-	errReadOnly    = errors.New("the database file or its folder is read-only")
-	errUnseen      = errors.New("the database's files cannot be looked at")
-	errCannotOpen  = errors.New("the file cannot be opened: check that its folder exists and may be written to")
+	errNotDatabase   = errors.New("it is not a SQLite database")
+	errCorrupt       = errors.New("the database file is damaged: restore a backup by `sqluice restore`, or see https://www.sqlite.org/recovery.html")
+	errReadOnly      = errors.New("the database file or its folder is read-only")
+	errUnseen        = errors.New("the database's files cannot be looked at")
+	errNoDescriptors = errors.New("the file cannot be opened: the process has no file descriptors left: raise its limit, as by `ulimit -n 1024`")
+	errCannotOpen    = errors.New("the file cannot be opened: check that its folder exists and may be written to")
 )
 
 // translate adds what an error of SQLite means, for errors.Is and for people.
@@ -42,7 +44,9 @@ func translate(err error) error {
 	case lib.SQLITE_READONLY:
 		meaning = errReadOnly
 	case lib.SQLITE_CANTOPEN:
-		meaning = errCannotOpen
+		if meaning = errCannotOpen; lacksDescriptors() {
+			meaning = errNoDescriptors
+		}
 	case lib.SQLITE_CONSTRAINT:
 		failed := failedCheck.FindStringSubmatch(e.Error())
 		if failed == nil {
@@ -58,6 +62,21 @@ func translate(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", meaning, err)
+}
+
+// fewDescriptors is the number of descriptors that a connection needs: for the database, its WAL, its index and their folder.
+const fewDescriptors = 4
+
+// lacksDescriptors reports whether the process cannot open a few more files. SQLite's error does not say so.
+func lacksDescriptors() bool {
+	for range fewDescriptors {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+		}
+		defer f.Close()
+	}
+	return false
 }
 
 // failedCheck finds the name of a CHECK, or its text when it has no name, in the text of SQLite's error.

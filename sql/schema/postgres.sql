@@ -180,7 +180,7 @@ sqluice_job_audit sqluice_job_audit_job_ids_check: CHECK (((job_ids)::text ~ '^\
 sqluice_job_audit sqluice_job_audit_pkey: PRIMARY KEY (id)
 sqluice_job_changes sqluice_job_changes_pkey: PRIMARY KEY (id)
 sqluice_job_counts sqluice_job_counts_pkey: PRIMARY KEY (queue, kind, status)
-sqluice_job_errors sqluice_job_errors_cause_check: CHECK ((cause = ANY (ARRAY['error'::text, 'panic'::text, 'timeout'::text, 'decode'::text, 'crash'::text, 'lost'::text, 'expired'::text, 'snoozed'::text, 'released'::text, 'cancelled'::text])))
+sqluice_job_errors sqluice_job_errors_cause_check: CHECK ((cause = ANY (ARRAY['error'::text, 'panic'::text, 'timeout'::text, 'decode'::text, 'crash'::text, 'lost'::text, 'expired'::text, 'snoozed'::text, 'released'::text, 'cancelled'::text, 'unable'::text])))
 sqluice_job_errors sqluice_job_errors_pkey: PRIMARY KEY (id)
 sqluice_job_history sqluice_job_history_pkey: PRIMARY KEY (step, start_at, queue, kind, event, bucket)
 sqluice_jobs sqluice_jobs_check: CHECK (((successor_at IS NULL) OR ((((successor_at >= '100000000000000'::bigint) AND (successor_at <= '253402300799999999'::bigint)) OR (successor_at = 0)) AND (unique_key IS NOT NULL) AND ((status)::text = 'scheduled'::text))))
@@ -399,7 +399,7 @@ sqluice_failures AS SELECT j.id,
     j.crashes,
     ( SELECT e.cause
            FROM sqluice_job_errors e
-          WHERE (((e.job_id)::bigint = j.id) AND (e.cause <> ALL (ARRAY['snoozed'::text, 'released'::text, 'cancelled'::text])))
+          WHERE (((e.job_id)::bigint = j.id) AND (e.cause <> ALL (ARRAY['snoozed'::text, 'released'::text, 'cancelled'::text, 'unable'::text])))
           ORDER BY e.attempt DESC, e.id DESC
          LIMIT 1) AS cause,
     substr((j.last_error)::text, 1, 200) AS error,

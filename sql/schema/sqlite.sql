@@ -55,7 +55,7 @@ CREATE TABLE sqluice_job_errors (
     ended_at   INTEGER NOT NULL
                CONSTRAINT ended_at_is_in_unix_microseconds CHECK (ended_at BETWEEN 100000000000000 AND 253402300799999999 OR ended_at = 0),
     cause      TEXT    NOT NULL
-               CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled')),
+               CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled', 'unable')),
     message    TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
     stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;
@@ -89,7 +89,7 @@ CREATE TABLE sqluice_jobs (
     successor_at        INTEGER,                       -- the run_after of a job that waits for the end of another with its unique_key
     -- By which worker.
     attempt             INTEGER NOT NULL DEFAULT 0,    -- counts the claims: only the worker of the last one may write
-    uncounted           INTEGER NOT NULL DEFAULT 0,    -- the snoozed and released attempts, which max_attempts does not count
+    uncounted           INTEGER NOT NULL DEFAULT 0,    -- the attempts that max_attempts does not count: snoozed, released or unable
     crashes             INTEGER NOT NULL DEFAULT 0,    -- the attempts in which the process died
     worker_id           INTEGER,                       -- the worker of the last attempt
     lease_until         INTEGER,                       -- after this time others may take the job from that worker
@@ -403,7 +403,7 @@ GROUP BY b.queue, b.kind;
 CREATE VIEW sqluice_failures AS
 SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
        CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes,
-       (SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled')
+       (SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled', 'unable')
         ORDER BY e.attempt DESC, e.id DESC LIMIT 1) AS cause,
        substr(j.last_error, 1, 200) AS error, j.worker_id, w.name AS worker, w.host,
        j.created_at,

@@ -208,7 +208,7 @@ func CheckPayload(payload []byte) error {
 }
 
 // Open returns the value of which JSON or Text made what is stored. Any other value is returned as it is. The error, which says what is
-// wrong and nothing of the value, is [jobtype.ErrKey].
+// wrong and nothing of the value, is [jobtype.ErrKey], and [ErrNoKey] where the key is missing.
 func (c *Cipher) Open(kind string, column Column, stored string) (string, error) {
 	if !Encrypted(stored) {
 		return stored, nil
@@ -216,7 +216,7 @@ func (c *Cipher) Open(kind string, column Column, stored string) (string, error)
 	text := strings.TrimSuffix(strings.TrimPrefix(stored, `"`), `"`)
 	id, coded, _ := strings.Cut(strings.TrimPrefix(text, prefix), ":")
 	if !c.Has(id) {
-		return "", fmt.Errorf("the %s is encrypted with the key %s: %w", column, strconv.Quote(id), jobtype.ErrKey)
+		return "", fmt.Errorf("the %s is encrypted with the key %s: %w", column, strconv.Quote(id), ErrNoKey)
 	}
 	value, err := c.keys[id].open(coded, bound(kind, column))
 	if err != nil {
@@ -225,6 +225,9 @@ func (c *Cipher) Open(kind string, column Column, stored string) (string, error)
 	}
 	return string(value), nil
 }
+
+// ErrNoKey is the error of Open for a value that is encrypted with a key that the Cipher does not have. Another program may have it.
+var ErrNoKey = fmt.Errorf("%w", jobtype.ErrKey)
 
 // damagedError is why a key does not decrypt a value that names it.
 type damagedError struct{ text string }

@@ -20,6 +20,7 @@ const (
 	FateCancel
 	FateRelease
 	FateReturn // the attempt did not start
+	FateUnable // the worker could not run the job: it is put off, and another worker may take it
 	FateLost   // nothing is recorded: this worker no longer holds the attempt
 )
 
@@ -47,6 +48,8 @@ func (f Fate) Public() jobtype.Fate {
 		return jobtype.FateCancelled
 	case FateRelease, FateReturn:
 		return jobtype.FateReleased
+	case FateUnable:
+		return jobtype.FateUnable
 	default:
 		return jobtype.FateLost
 	}
@@ -56,7 +59,8 @@ func (f Fate) Public() jobtype.Fate {
 type End struct {
 	Job       *jobtype.Job // as it was claimed: its id, attempt and worker are the fence
 	Fate      Fate
-	Delay     time.Duration // of FateRetry and FateSnooze
+	Delay     time.Duration // of FateRetry and FateSnooze; Finish sets that of FateUnable
+	Spread    time.Duration // of FateUnable: is added to the Delay
 	Cause     jobtype.Cause // of an attempt that failed, or of a job that was claimed too late
 	Message   string
 	Output    *Output // of the program that failed; joined to Message when the end is recorded
@@ -66,7 +70,7 @@ type End struct {
 	Completed bool           // CompleteTx ran in the attempt
 	Cipher    *cipher.Cipher // encrypts the texts and the result when they are recorded; nil for none
 	encrypted bool           // they are
-	unstarted bool           // the handler was not called
+	Unstarted bool           // the handler was not called
 	Drop      bool           // the job's row is removed when the attempt ends well: its kind keeps nothing
 
 	// Recorded is what Finish recorded: another process may have cancelled the job or claimed it.
@@ -80,7 +84,9 @@ func (e *End) recordedCause() jobtype.Cause {
 		return e.Cause
 	case e.Recorded == FateCancel:
 		return jobtype.CauseCancelled
-	case e.Recorded == FateSnooze && !e.unstarted:
+	case e.Recorded == FateUnable:
+		return jobtype.CauseUnable
+	case e.Recorded == FateSnooze && !e.Unstarted:
 		return jobtype.CauseSnoozed
 	default:
 		return jobtype.CauseReleased
@@ -89,7 +95,7 @@ func (e *End) recordedCause() jobtype.Cause {
 
 // startedAt returns when the attempt started, in microseconds; 0 if the job was given back or put off before.
 func (e *End) startedAt() int64 {
-	if e.unstarted || e.Fate == FateReturn {
+	if e.Unstarted || e.Fate == FateReturn {
 		return 0
 	}
 	return core.Micros(e.Job.StartedAt)

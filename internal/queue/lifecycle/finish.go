@@ -100,7 +100,7 @@ func ReleaseUnstarted(ctx context.Context, q db.Querier, now, job, attempt, work
 // Snooze writes the FateSnooze of one attempt whose handler was not called. It does nothing when the lease was lost.
 func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, left Left) error {
 	f := finisher{q: q, now: now, left: left}
-	e.Recorded, e.unstarted = e.Fate, true
+	e.Recorded, e.Unstarted = e.Fate, true
 	_, err := f.other(ctx, e)
 	return err
 }

@@ -52,6 +52,8 @@ func (f *finisher) write(ctx context.Context, e *End) (int64, error) {
 		return f.end(ctx, e, jobtype.StatusFailed, &e.Message)
 	case FateCancel:
 		return f.end(ctx, e, jobtype.StatusCancelled, core.Optional(e.Message))
+	case FateUnable:
+		return f.putOff(ctx, e)
 	}
 	back := db.ReturnJobParams{
 		Status: string(jobtype.StatusPending), Uncounted: 1,
@@ -67,6 +69,22 @@ func (f *finisher) write(ctx context.Context, e *End) (int64, error) {
 		back.Uncounted, back.LastError = 0, &e.Message
 	}
 	return f.q.ReturnJob(ctx, back)
+}
+
+// unableMost is the longest time for which a job is put off that no worker was able to run, without the End's Delay.
+const unableMost = time.Minute
+
+// putOff puts off a job that its worker cannot run: by a second for each attempt in a row that ended so, this one included. The attempts' rows
+// are counted, because each attempt may be another worker's.
+func (f *finisher) putOff(ctx context.Context, e *End) (int64, error) {
+	before, err := f.q.GetUnableAttempts(ctx, e.Job.ID)
+	if err != nil {
+		return 0, err
+	}
+	e.Delay = min(time.Duration(before.Attempts+1)*time.Second, unableMost) + e.Spread
+	return f.q.PutOffJob(ctx, db.PutOffJobParams{
+		RunAfter: f.dueAfter(e.Delay), Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID,
+	})
 }
 
 // end ends the job for good.

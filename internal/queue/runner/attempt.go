@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/cipher"
@@ -21,7 +23,7 @@ type Attempt struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	stop     context.CancelFunc // of the timeout
-	locked   bool               // the payload could not be decrypted: the recorded error names the key
+	unfit    bool               // the handler is not called, for a version or a key: the error says which, and is not encrypted
 	claimed  time.Time
 	kept     bool // a slot is kept for it
 	begun    bool // it has a slot
@@ -94,14 +96,43 @@ func (a *Attempt) prevented() error {
 	return &verdict{kind: verdictExpired, err: errors.New(lifecycle.NotStartedBy(a.job.StartBy))}
 }
 
+// ready decrypts the payload. Its error says why the handler must not be called: this worker does not know the payload's version or lacks its
+// key, or the payload is damaged.
+func (a *Attempt) ready() error {
+	err := a.knowsVersion()
+	if err == nil {
+		err = a.decrypt()
+	}
+	a.unfit = err != nil
+	return err
+}
+
+// knowsVersion returns an error if the payload has a version that this worker does not know. Most jobs have no metadata, and so version 0.
+func (a *Attempt) knowsVersion() error {
+	if len(a.job.Metadata) == 0 || a.handler.Version == AnyVersion {
+		return nil
+	}
+	version, err := jobtype.PayloadVersion(a.job.Metadata)
+	if err != nil {
+		return Undecoded(err)
+	}
+	if version > a.handler.Version {
+		return Unable(fmt.Errorf("the payload has version %d, and the worker's program knows the kind %s up to version %d",
+			version, strconv.Quote(a.job.Kind), a.handler.Version))
+	}
+	return nil
+}
+
 // decrypt decrypts the payload. Before it, other goroutines do not look at it.
 func (a *Attempt) decrypt() error {
 	if !cipher.Encrypted(a.job.Payload) {
 		return nil
 	}
 	payload, err := a.executor.cipher.Open(a.job.Kind, cipher.Payload, string(a.job.Payload))
-	if err != nil {
-		a.locked = true
+	switch {
+	case errors.Is(err, cipher.ErrNoKey):
+		return Unable(err)
+	case err != nil:
 		return Undecoded(err)
 	}
 	a.job.Payload = json.RawMessage(payload)

@@ -28,7 +28,7 @@ func (c *completer) ends(ended []*Attempt) []*lifecycle.End {
 	list := make([]*lifecycle.End, len(ended))
 	for i, a := range ended {
 		a.end.Drop = a.handler.Drop && !a.refused.drop
-		if !a.locked {
+		if !a.unfit {
 			a.end.Cipher = c.cipher
 		}
 		if list[i] = &a.end; a.end.Apart {
@@ -58,6 +58,8 @@ func (c *completer) recorded(committed *cycle) {
 			c.log.Info("job given back unfinished", a.attrs()...)
 		}
 		switch {
+		case a.end.Recorded == lifecycle.FateUnable:
+			c.log.Warn("this worker cannot run the job, which is put off for others", append(a.attrs(), "error", a.end.Told(), "again_in", a.end.Delay.Round(time.Millisecond))...)
 		case a.end.Cause == jobtype.CauseExpired:
 			c.log.Info("job expired before its handler was called", append(a.attrs(), "error", a.end.Told())...)
 		case a.end.Cause != "":

@@ -32,9 +32,13 @@ type Config struct {
 	Drain        bool // the run ends when no job is left
 }
 
+// AnyVersion is the Version of a Handler that takes payloads of all versions.
+const AnyVersion = -1
+
 // Handler is what a run knows of a kind.
 type Handler struct {
 	Settings   jobrow.Settings
+	Version    int // of the payloads that it takes: this one and older ones, or AnyVersion
 	RetryDelay func(job jobtype.Job, err error) time.Duration
 	Drop       bool                                              // the rows of jobs that end well are removed
 	Run        func(ctx context.Context, job *jobtype.Job) error // which copies the job

@@ -29,6 +29,8 @@ func tellFinished(o *jobtype.Observer, a *Attempt, f lifecycle.Fate) {
 	}
 	if f == lifecycle.FateRetry || f == lifecycle.FateFail || f == lifecycle.FateCancel {
 		event.Cause, event.Error = a.end.Cause, a.end.Told()
+	} else if f == lifecycle.FateUnable {
+		event.Cause, event.Error = jobtype.CauseUnable, a.end.Told()
 	}
 	o.Finished(event)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
 // execution is one call of an attempt's handler. It is kept small: a slot whose handler waits should need a stack of 4 KB.
@@ -27,7 +29,7 @@ func (e *execution) run() {
 	e.began = time.Now()
 	defer e.settle()
 	if e.err = a.prevented(); e.err == nil {
-		e.err = a.decrypt()
+		e.err = a.ready()
 	}
 	if e.err == nil {
 		a.clock()
@@ -48,6 +50,7 @@ func (e *execution) settle() {
 		e.err, stack, e.exiting = errors.New("the handler called runtime.Goexit"), string(debug.Stack()), true
 	}
 	end := e.attempt.judge(e.err, stack)
+	end.Unstarted = !e.called && end.Fate == lifecycle.FateUnable
 	e.settled = true
 	e.next = e.attempt.executor.end(e.attempt, end, e.began, e.called)
 }

@@ -103,6 +103,8 @@ func (a *Attempt) follow(end lifecycle.End, said *verdict) lifecycle.End {
 	switch said.kind {
 	case verdictSnooze:
 		end.Fate, end.Delay, end.Message, end.Output = lifecycle.FateSnooze, said.delay, "", nil
+	case verdictUnable:
+		end.Fate, end.Spread, end.Message = lifecycle.FateUnable, unableSpread(), core.Clean(said.err.Error(), redact.MostText)
 	case verdictCancel:
 		end.Fate, end.Message = lifecycle.FateCancel, ""
 		if said.err != nil {

@@ -23,6 +23,7 @@ const (
 	verdictDiscard
 	verdictRetry
 	verdictDecode
+	verdictUnable
 	verdictExpired // a handler cannot say it
 )
 
@@ -34,7 +35,7 @@ func (v *verdict) Error() string {
 		return fmt.Sprintf("cancel: %v", v.err)
 	case verdictDiscard:
 		return fmt.Sprintf("discard: %v", v.err)
-	case verdictDecode, verdictExpired:
+	case verdictDecode, verdictUnable, verdictExpired:
 		return v.err.Error()
 	default:
 		return fmt.Sprintf("retry in %s: %v", v.delay, v.err)
@@ -69,6 +70,14 @@ func RetryIn(d time.Duration, err error) error {
 // rolling deploy the next worker may be one that can.
 func Undecoded(err error) error { return &verdict{kind: verdictDecode, err: err} }
 
+// Unable returns the error of jobs.Unable.
+func Unable(err error) error {
+	if err == nil {
+		err = errors.New("the worker cannot run the job")
+	}
+	return &verdict{kind: verdictUnable, err: err}
+}
+
 // FateOf returns what an error that a handler returned asks for: see jobs.FateOf.
 func FateOf(err error) jobtype.Fate {
 	if err == nil {
@@ -81,6 +90,8 @@ func FateOf(err error) jobtype.Fate {
 	switch said.kind {
 	case verdictSnooze:
 		return jobtype.FateSnoozed
+	case verdictUnable:
+		return jobtype.FateUnable
 	case verdictCancel:
 		return jobtype.FateCancelled
 	case verdictDiscard:

@@ -129,7 +129,7 @@ COMMENT ON COLUMN sqluice_jobs.run_after IS 'when to do it: not before this time
 COMMENT ON COLUMN sqluice_jobs.start_by IS 'when to do it: the job is cancelled when no attempt has begun by this time';
 COMMENT ON COLUMN sqluice_jobs.successor_at IS 'when to do it: the run_after of a job that waits for another one with its unique_key';
 COMMENT ON COLUMN sqluice_jobs.attempt IS 'by which worker: counts the claims; only the worker of the last one may write';
-COMMENT ON COLUMN sqluice_jobs.uncounted IS 'by which worker: the snoozed and released attempts, which max_attempts does not count';
+COMMENT ON COLUMN sqluice_jobs.uncounted IS 'by which worker: the attempts that max_attempts does not count: snoozed, released or unable';
 COMMENT ON COLUMN sqluice_jobs.crashes IS 'by which worker: the attempts in which the process died';
 COMMENT ON COLUMN sqluice_jobs.worker_id IS 'by which worker: the worker of the last attempt';
 COMMENT ON COLUMN sqluice_jobs.lease_until IS 'by which worker: after this time others may take the job from that worker';

@@ -1,5 +1,5 @@
 -- +goose Up
--- One row for each attempt that did not end well, and for the latest ones that were snoozed, released or cancelled.
+-- One row for each attempt that did not end well, and for the latest ones that did not fail: the last four causes.
 CREATE TABLE sqluice_job_errors (
     id         BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 9007199254740991) PRIMARY KEY,
     job_id     sqluice_id    NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE sqluice_job_errors (
     started_at sqluice_time,
     ended_at   sqluice_time  NOT NULL,
     cause      TEXT          NOT NULL
-               CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled')),
+               CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled', 'unable')),
     message    sqluice_text  NOT NULL,
     stack      sqluice_text  NOT NULL DEFAULT ''
 );

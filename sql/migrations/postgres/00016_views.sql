@@ -43,7 +43,7 @@ WHERE j.status = 'running' AND j.finished_at IS NULL;
 CREATE VIEW sqluice_failures AS
 SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
        CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes,
-       (SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled')
+       (SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled', 'unable')
         ORDER BY e.attempt DESC, e.id DESC LIMIT 1) AS cause,
        substr(j.last_error, 1, 200) AS error, j.worker_id, w.name AS worker, w.host,
        j.created_at,

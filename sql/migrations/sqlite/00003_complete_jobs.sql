@@ -18,7 +18,7 @@ CREATE TABLE sqluice_jobs_new (
     successor_at        INTEGER,                       -- the run_after of a job that waits for the end of another with its unique_key
     -- By which worker.
     attempt             INTEGER NOT NULL DEFAULT 0,    -- counts the claims: only the worker of the last one may write
-    uncounted           INTEGER NOT NULL DEFAULT 0,    -- the snoozed and released attempts, which max_attempts does not count
+    uncounted           INTEGER NOT NULL DEFAULT 0,    -- the attempts that max_attempts does not count: snoozed, released or unable
     crashes             INTEGER NOT NULL DEFAULT 0,    -- the attempts in which the process died
     worker_id           INTEGER,                       -- the worker of the last attempt
     lease_until         INTEGER,                       -- after this time others may take the job from that worker
