@@ -156,7 +156,7 @@ type served struct {
 func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (done served, err error) {
 	now := core.Micros(w.Now)
 	if err := s.ahead.look(ctx, s.Store, s.Log); err != nil {
-		return next, 0, err
+		return done, err
 	}
 	work, err := s.work(ctx)
 	if err != nil {
