@@ -21,6 +21,7 @@ import (
 var namesTests = []engineTest{
 	{"SchemaNames", testSchemaNames},
 	{"TwoSchemas", testTwoSchemas},
+	{"SearchPathOfNothing", testSearchPathOfNothing},
 	{"StatementsNeedNoSearchPath", testStatementsNeedNoSearchPath},
 }
 
@@ -251,5 +252,34 @@ func TestLongSchemaNamesHaveChannels(t *testing.T) {
 	want(t, "the channel without a schema", (&namespace{}).channel(), "sqluice")
 	if pgx.Identifier.Sanitize([]string{"a"}) != `"a"` {
 		t.Error("names are not quoted")
+	}
+}
+
+// A search_path without a schema that exists is named as the cause, and not a privilege. A schema that is named needs no search_path.
+func testSearchPathOfNothing(t *testing.T, site *site) {
+	address := site.server.Database(t)
+	for path, parameter := range map[string]string{
+		`""`: "options=" + "-c%20search_path%3D", "nowhere": "search_path=nowhere",
+		"no where": "search_path=" + url.PathEscape(`"$user", "no where"`),
+	} {
+		_, client := open(t, with(address, parameter))
+		_, migrated := client.Migrate(t.Context())
+		_, enqueued := client.Enqueue(t.Context(), "k", nil)
+		for what, err := range map[string]error{"migrate": migrated, "enqueue": enqueued} {
+			for _, text := range []string{path, "names no schema that exists", "schema=NAME"} {
+				if err == nil || !strings.Contains(err.Error(), text) || errors.Is(err, errPrivilege) {
+					t.Errorf("%s with the search_path %s lacks %q: %v", what, path, text, err)
+				}
+			}
+		}
+	}
+	_, named := open(t, with(address, "search_path=nowhere", "schema=queue"))
+	_, err := named.Migrate(t.Context())
+	must(t, err)
+	_, err = named.Enqueue(t.Context(), "k", nil)
+	must(t, err)
+	there := location{path: "locked", exists: true, role: "r"} // and the role may not use it
+	if _, err := there.schema(""); !errors.Is(err, errPrivilege) {
+		t.Errorf("a schema without USAGE: %v", err)
 	}
 }

@@ -103,19 +103,24 @@ type location struct {
 	earlier  []string // those with goose's table by the name that earlier builds of sqluice gave it
 	current  string   // the schema in which new tables are made
 	usable   bool     // the role may use it
+	path     string   // the search_path
+	exists   bool     // a schema of the search_path exists
 	role     string
 	server   int64 // its time
 	identity identity
 }
 
 func (l *location) values() []any {
-	return append([]any{&l.jobs, &l.versions, &l.earlier, &l.current, &l.usable, &l.role, &l.server}, l.identity.values()...)
+	return append([]any{&l.jobs, &l.versions, &l.earlier, &l.current, &l.usable, &l.path, &l.exists, &l.role, &l.server}, l.identity.values()...)
 }
 
 // schema returns the schema that has the queue, or in which a migration makes it. Tables that are the queue's in two schemas may be two queues:
 // a program would work on one of them, and another program on the other.
 func (l location) schema(named string) (string, error) {
 	switch {
+	case !l.usable && named == "" && !l.exists:
+		return "", fmt.Errorf("the search_path of the role %s, %q, names no schema that exists: name the queue's with schema=NAME in the URL or WithSchema, or set the search_path",
+			l.role, l.path)
 	case !l.usable && named == "":
 		return "", fmt.Errorf("%w: the role %s may not use any schema of its search_path", errPrivilege, l.role)
 	case !l.usable:
