@@ -21,7 +21,7 @@ type backups struct {
 
 // Backup copies the database with VACUUM INTO: a consistent state of one moment, while readers and writers go on. The
 // file must not exist, and gets the mode of the database. It appears when it is complete; until then the copy lies in a
-// folder of its own beside it, ".sqluice-backup-" with a number, which a killed process leaves behind.
+// folder of its own beside it, ".sqluice-backup-" with a number. What a killed process left there the next backup or restore removes.
 //
 // Copying the file by other means misses the WAL, and closing such a copy's source would drop SQLite's locks.
 func (b backups) Backup(ctx context.Context, path string) (err error) {
@@ -41,12 +41,11 @@ func (b backups) Backup(ctx context.Context, path string) (err error) {
 	if err := checkNotStale(path); err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp(filepath.Dir(path), ".sqluice-backup-")
+	draft, remove, err := newDraft(path, backupPrefix)
 	if err != nil {
-		return translateSystem(err)
+		return err
 	}
-	draft := filepath.Join(folder, filepath.Base(path))
-	defer func() { err = errors.Join(err, removeDraft(folder, draft)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	if err := b.backupInto(ctx, draft); err != nil {
 		return core.EndFirst(ctx, err)
 	}
@@ -56,12 +55,11 @@ func (b backups) Backup(ctx context.Context, path string) (err error) {
 // BackupTo writes a copy of one moment, as Backup makes it, to w. The copy lies in a folder beside the database until all of it is
 // written. The end of ctx counts between two writes.
 func (b backups) BackupTo(ctx context.Context, w io.Writer) (err error) {
-	folder, err := os.MkdirTemp(filepath.Dir(b.files.main.path), ".sqluice-backup-")
+	draft, remove, err := newDraft(b.files.main.path, backupPrefix)
 	if err != nil {
-		return translateSystem(err)
+		return err
 	}
-	draft := filepath.Join(folder, filepath.Base(b.files.main.path))
-	defer func() { err = errors.Join(err, removeDraft(folder, draft)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	if err := b.backupInto(ctx, draft); err != nil {
 		return core.EndFirst(ctx, err)
 	}
@@ -111,10 +109,116 @@ func (b backups) backupInto(ctx context.Context, path string) error {
 	return errors.Join(translate(err), pool.Close(), b.files.intact())
 }
 
+// What the names of the folders begin with in which a copy lies until it is complete, and what the file in one is called on which its process
+// holds a lock.
+const (
+	backupPrefix  = ".sqluice-backup-"
+	restorePrefix = ".sqluice-restore-"
+	draftLock     = ".lock"
+)
+
+// newDraft makes a folder beside a path, and returns the name of the copy in it and a function that removes both. Before that it removes the
+// folders of processes that were killed.
+func newDraft(path, prefix string) (draft string, remove func() error, err error) {
+	dir := filepath.Dir(path)
+	removeAbandoned(dir)
+	for {
+		folder, err := os.MkdirTemp(dir, prefix)
+		if err != nil {
+			return "", nil, translateSystem(err)
+		}
+		lock, held, err := lockDraft(folder)
+		if err != nil {
+			return "", nil, errors.Join(translateSystem(err), os.RemoveAll(folder))
+		}
+		if !held { // another process took the folder for an abandoned one before the lock was held, and removes it
+			continue
+		}
+		draft := filepath.Join(folder, filepath.Base(path))
+		return draft, func() error { return errors.Join(lock.Close(), removeDraft(folder, draft)) }, nil
+	}
+}
+
+// lockDraft makes the file in a new folder on which this process holds a lock as long as the folder is in use. held is false if another
+// process has the lock, or has removed the file. On a file system without locks the folder has no such file, and no process removes it.
+func lockDraft(folder string) (lock *os.File, held bool, err error) {
+	path := filepath.Join(folder, draftLock)
+	lock, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	taken, fault := tryLock(lock)
+	if fault != nil {
+		return lock, true, os.Remove(path)
+	}
+	now, err := os.Stat(path)
+	own, err2 := lock.Stat()
+	if !taken || err != nil || err2 != nil || !os.SameFile(now, own) {
+		return nil, false, lock.Close()
+	}
+	return lock, true, nil
+}
+
+// removeAbandoned removes the folders of backups and restores whose processes are gone: those with a lock file that no process has locked. A
+// folder that it may not read or remove, as one of another user, stays: that must stop no backup.
+func removeAbandoned(dir string) {
+	root, err := os.OpenRoot(dir) // so that no link leads out of it
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !entry.IsDir() || !strings.HasPrefix(name, backupPrefix) && !strings.HasPrefix(name, restorePrefix) {
+			continue
+		}
+		info, err := root.Lstat(filepath.Join(name, draftLock))
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		lock, err := root.OpenFile(filepath.Join(name, draftLock), os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if taken, err := tryLock(lock); err == nil && taken {
+			_ = removeContents(root, name) // the next run tries again
+		}
+		_ = lock.Close()
+		_ = root.Remove(name) // it is empty if its contents are removed
+	}
+}
+
+// removeContents removes the files in a folder, the lock file last: a folder without one is never taken for an abandoned one.
+func removeContents(root *os.Root, name string) error {
+	folder, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	names, err := folder.Readdirnames(-1)
+	if err := errors.Join(err, folder.Close()); err != nil {
+		return err
+	}
+	for _, file := range names {
+		if file != draftLock {
+			if err := root.Remove(filepath.Join(name, file)); err != nil {
+				return err
+			}
+		}
+	}
+	return root.Remove(filepath.Join(name, draftLock))
+}
+
 // removeDraft removes the files that a backup made, and its folder.
 func removeDraft(folder, draft string) error {
 	var errs []error
-	for _, path := range []string{draft, draft + "-journal", folder} {
+	for _, path := range []string{draft, draft + "-journal", filepath.Join(folder, draftLock), folder} {
 		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}

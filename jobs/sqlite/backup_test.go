@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -166,3 +167,57 @@ func TestBackupTo(t *testing.T) {
 type refusing struct{ error }
 
 func (r refusing) Write([]byte) (int, error) { return 0, r.error }
+
+// A backup and a restore remove what killed processes left beside the path, and nothing that a live process uses.
+func TestAbandonedDraftsAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "jobs.db")
+	store, _ := queue(t)
+	elsewhere := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(elsewhere, draftLock), nil, 0o600))
+	for i, begin := range []func() error{
+		func() error { return store.Backup(t.Context(), target) },
+		func() error {
+			_, err := Restore(t.Context(), target, filepath.Join(dir, "restored.db"))
+			return err
+		},
+	} {
+		killed, live := filepath.Join(dir, backupPrefix+"1"), filepath.Join(dir, restorePrefix+"2")
+		unlocked, link := filepath.Join(dir, backupPrefix+"3"), filepath.Join(dir, backupPrefix+"4")
+		for _, folder := range []string{killed, live, unlocked} {
+			must(t, os.Mkdir(folder, 0o700))
+			must(t, os.WriteFile(filepath.Join(folder, "jobs.db"), []byte("a copy"), 0o600))
+		}
+		must(t, os.WriteFile(filepath.Join(killed, draftLock), nil, 0o600)) // the system has freed the lock
+		lock, held, err := lockDraft(live)
+		must(t, err)
+		if !held {
+			t.Fatal("the lock of a new folder is not held")
+		}
+		if err := os.Symlink(elsewhere, link); err != nil {
+			t.Skip("no links here: ", err)
+		}
+		must(t, begin())
+		list, err := filepath.Glob(filepath.Join(dir, ".sqluice-*"))
+		must(t, err)
+		if want := []string{unlocked, link, live}; !slices.Equal(list, want) {
+			t.Errorf("case %d: left is %q, not %q", i, list, want)
+		}
+		for _, path := range []string{filepath.Join(live, "jobs.db"), filepath.Join(unlocked, "jobs.db"), filepath.Join(elsewhere, draftLock)} {
+			if _, err := os.Stat(path); err != nil {
+				t.Error(err)
+			}
+		}
+		must(t, lock.Close())
+		for _, folder := range list {
+			must(t, os.RemoveAll(folder))
+		}
+	}
+}
+
+// A folder whose lock another process took first, or removed, is not used.
+func TestDraftThatAnotherProcessRemoves(t *testing.T) {
+	if _, held, err := lockDraft(filepath.Join(t.TempDir(), "gone")); held || err != nil {
+		t.Errorf("of a folder that is gone: %v, %v", held, err)
+	}
+}

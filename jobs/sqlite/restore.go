@@ -252,12 +252,11 @@ func withCopy(backup, path string, old os.FileInfo, fn func(draft string) error)
 			return err
 		}
 	}
-	folder, err := os.MkdirTemp(filepath.Dir(path), ".sqluice-restore-")
+	draft, remove, err := newDraft(path, restorePrefix)
 	if err != nil {
-		return translateSystem(err)
+		return err
 	}
-	draft := filepath.Join(folder, filepath.Base(path))
-	defer func() { err = errors.Join(err, removeDraft(folder, draft)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	if err := copyTo(from, draft, old.Mode().Perm()); err != nil {
 		return err
 	}
