@@ -105,6 +105,9 @@ func (r *CrashReport) String() string {
 // other services are no points: those on both sides of them are.
 func Crash[T any](tb testing.TB, kind jobs.Kind[T], args T, setup func(run *CrashRun) (h jobs.Handler[T], state func() any), opts ...Option) *CrashReport {
 	tb.Helper()
+	if settings(opts).store != nil {
+		tb.Fatal("jobstest: Crash makes a queue for each run, and cannot use the store of On")
+	}
 	c := crasher[T]{tb: tb, kind: kind, args: args, setup: setup, options: settings(append([]Option{MaxPoints(crashPoints)}, opts...))}
 	report := &CrashReport{}
 	undisturbed, first := c.run(-1)

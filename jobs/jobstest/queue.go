@@ -24,7 +24,7 @@ type Queue struct {
 	*jobs.Client
 
 	tb      testing.TB
-	store   *sqlite.Store
+	store   jobs.Store
 	clock   *clock
 	config  jobs.Config
 	options []jobs.ClientOption
@@ -38,7 +38,8 @@ type options struct {
 	start  time.Time
 	config jobs.Config
 	client []jobs.ClientOption
-	points int // of Crash
+	points int        // of Crash
+	store  jobs.Store // of On; nil for a new file
 }
 
 // StartAt sets the clock, to March 1973 or later. Without it the clock starts at the system's time.
@@ -53,10 +54,23 @@ func WithClient(opts ...jobs.ClientOption) Option {
 	return func(o *options) { o.client = append(o.client, opts...) }
 }
 
-// New returns a queue in a new SQLite file. It is closed when the test ends, and the file is removed.
+// On has [New] use a store that the test has opened, such as one of PostgreSQL for handlers that end their jobs by postgres.SQLTx. New brings
+// its schema up to date. The test closes the store when it is done with the queue. Give each test a database or a schema of its own:
+// other workers of the same queue go by another clock. [Crash] makes its own queues, and refuses it.
+func On(store jobs.Store) Option { return func(o *options) { o.store = store } }
+
+// New returns a queue in a new SQLite file, or in the store of [On]. The file is closed and removed when the test ends.
 func New(tb testing.TB, opts ...Option) *Queue {
 	tb.Helper()
-	return newQueue(tb, filepath.Join(tb.TempDir(), "jobs.db"), settings(opts), nil)
+	o := settings(opts)
+	if o.store != nil {
+		checkStart(tb, o)
+		if _, err := jobs.New(o.store).Migrate(tb.Context()); err != nil {
+			tb.Fatalf("jobstest: make a queue: %v", err)
+		}
+		return queueOn(tb, o.store, o, nil)
+	}
+	return newQueue(tb, filepath.Join(tb.TempDir(), "jobs.db"), o, nil)
 }
 
 func settings(opts []Option) options {
@@ -73,10 +87,7 @@ func settings(opts []Option) options {
 // newQueue returns a queue in a new file. watch, unless nil, returns the store that the client is given.
 func newQueue(tb testing.TB, path string, o options, watch func(engine.Store) engine.Store) *Queue {
 	tb.Helper()
-	if o.start.Before(core.Earliest) {
-		tb.Fatalf("jobstest: the clock starts at %s, before the first time that the queue keeps: set StartAt to %s or later",
-			o.start.Format(time.RFC3339), core.Earliest.Format(time.RFC3339))
-	}
+	checkStart(tb, o)
 	image, err := migrated()
 	if err == nil {
 		err = os.WriteFile(path, image, 0o600)
@@ -88,9 +99,24 @@ func newQueue(tb testing.TB, path string, o options, watch func(engine.Store) en
 	if err != nil {
 		tb.Fatalf("jobstest: make a queue: %v", err)
 	}
+	q := queueOn(tb, store, o, watch)
+	tb.Cleanup(q.close)
+	return q
+}
+
+// checkStart ends the test if the clock starts at a time that no row can have.
+func checkStart(tb testing.TB, o options) {
+	tb.Helper()
+	if o.start.Before(core.Earliest) {
+		tb.Fatalf("jobstest: the clock starts at %s, before the first time that the queue keeps: set StartAt to %s or later",
+			o.start.Format(time.RFC3339), core.Earliest.Format(time.RFC3339))
+	}
+}
+
+// queueOn returns a queue in a store. watch is as for newQueue.
+func queueOn(tb testing.TB, store jobs.Store, o options, watch func(engine.Store) engine.Store) *Queue {
 	q := &Queue{tb: tb, store: store, clock: &clock{now: o.start.Truncate(time.Microsecond)}, config: o.config, options: o.client}
 	q.watched = q.clock.read()
-	tb.Cleanup(q.close)
 	seen := q.port()
 	if watch != nil {
 		seen = watch(seen)
@@ -108,11 +134,20 @@ func (q *Queue) close() {
 	}
 }
 
-// Path returns the path of the database's file, for a program under test that opens it by itself, with a clock of its own.
-func (q *Queue) Path() string { return q.store.Path() }
+// Path returns the path of the database's file, for a program under test that opens it by itself, with a clock of its own. On another engine
+// than SQLite ([On]) the test fails.
+func (q *Queue) Path() string {
+	q.tb.Helper()
+	file, ok := q.store.(interface{ Path() string })
+	if !ok {
+		q.tb.Fatal("jobstest: the queue is in a store that is no SQLite file: open its database with what the test gave to On")
+	}
+	return file.Path()
+}
 
 // DB opens the database's file as an application does that has its own tables beside the queue's, for transactions that the queue takes
-// part in. It is closed when the test ends. Each transaction begins with the write lock.
+// part in. It is closed when the test ends. Each transaction begins with the write lock. On another engine than SQLite the test fails, as for
+// [Queue.Path].
 func (q *Queue) DB() *sql.DB {
 	q.tb.Helper()
 	db, err := sql.Open("sqlite", dsn(q.Path()))
