@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,14 +15,16 @@ import (
 
 // schemaStatus is the answer of the status command.
 type schemaStatus struct {
-	Database string `json:"database"`
-	Engine   string `json:"engine"`
-	Schema   int64  `json:"schema"`
-	Wanted   int64  `json:"wanted"`
-	RunsFrom int64  `json:"runs_from,omitempty"` // programs of this schema version and newer run on the database
-	State    string `json:"state"`               // up to date, pending, compatible or newer
-	WAL      *int64 `json:"wal_bytes,omitempty"` // of a SQLite database
-	Closed   string `json:"closed,omitempty"`    // by a move
+	Database string  `json:"database"`
+	Engine   string  `json:"engine"`
+	Schema   int64   `json:"schema"`
+	Wanted   int64   `json:"wanted"`
+	RunsFrom int64   `json:"runs_from,omitempty"` // programs of this schema version and newer run on the database
+	Own      []int64 `json:"own,omitempty"`       // the owner's versions that the database has
+	Pending  []int64 `json:"pending,omitempty"`   // the versions that the program knows and the database lacks
+	State    string  `json:"state"`               // up to date, pending, compatible or newer
+	WAL      *int64  `json:"wal_bytes,omitempty"` // of a SQLite database
+	Closed   string  `json:"closed,omitempty"`    // by a move
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -53,7 +57,7 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	s.Schema, s.Wanted, s.RunsFrom = found.Have, found.Want, found.RunsFrom
+	s.Schema, s.Wanted, s.RunsFrom, s.Own, s.Pending = found.Have, found.Want, found.RunsFrom, found.Own, found.Pending
 	if sized, ok := c.Store().(interface{ WALSize() (int64, error) }); ok {
 		size, err := sized.WALSize()
 		if err != nil {
@@ -77,6 +81,9 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	t.row("database", s.Database)
 	t.row("engine", s.Engine)
 	t.row("schema", fmt.Sprintf("version %d of %d", s.Schema, s.Wanted))
+	if len(s.Own) > 0 {
+		t.row("own versions", joinNumbers(s.Own))
+	}
 	t.row("migrations", s.State+advice)
 	if s.WAL != nil {
 		t.row("WAL", walSize(*s.WAL))
@@ -99,10 +106,22 @@ func stateOf(found engine.Schema) (state, advice string) {
 		return "newer", " than this program: update it, or run `sqluice down` with the newer one"
 	}
 	advice = fmt.Sprintf(": migrations to run: %d, with `sqluice up`", len(found.Pending))
+	if found.Have > 0 {
+		advice = fmt.Sprintf(": migrations to run: %d (%s), with `sqluice up`", len(found.Pending), joinNumbers(found.Pending))
+	}
 	if found.Refuses != 0 {
 		advice += "; " + refusedAfter(found)
 	}
 	return "pending", advice
+}
+
+// joinNumbers returns versions as a list for people.
+func joinNumbers(versions []int64) string {
+	texts := make([]string, len(versions))
+	for i, v := range versions {
+		texts[i] = strconv.FormatInt(v, 10)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // walUsual is the size to which the engine truncates a WAL.

@@ -211,7 +211,7 @@ func (x tree) patch(s step) {
 
 var (
 	statementName = regexp.MustCompile(`^-- name: (\w+) :\w+\n`)
-	migrationName = regexp.MustCompile("`sql/migrations/(sqlite|postgres)/NNNNN_(\\w+)\\.sql`")
+	migrationName = regexp.MustCompile("`(sql/migrations/(?:sqlite|postgres)/\\d{14}_\\w+\\.sql)`")
 )
 
 // statement puts a statement in place of the one with its name, in the one file that the text names.
@@ -233,7 +233,7 @@ func (x tree) statement(s step) {
 	x.write(file[1], whole.ReplaceAllLiteralString(string(have), s.Text))
 }
 
-// addMigrations writes a migration to the files that the text before it names, with the next number.
+// addMigrations writes a migration to the files that the text before it names.
 func (x tree) addMigrations(s step) {
 	x.Helper()
 	files := migrationName.FindAllStringSubmatch(s.before, -1)
@@ -241,10 +241,6 @@ func (x tree) addMigrations(s step) {
 		x.Fatalf("%s: the text before it names no migration", s.place())
 	}
 	for _, file := range files {
-		have, err := filepath.Glob(filepath.Join(x.root, "sql/migrations", file[1], "*.sql"))
-		if err != nil {
-			x.Fatal(err)
-		}
-		x.write(fmt.Sprintf("sql/migrations/%s/%05d_%s.sql", file[1], len(have)+1, file[2]), s.Text)
+		x.write(file[1], s.Text)
 	}
 }

@@ -3,7 +3,6 @@ package trial
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -160,7 +159,7 @@ func (x tree) migration(engine, text string) string {
 	}
 	text = strings.ReplaceAll(text, "@view", last)
 	text = strings.ReplaceAll(text, "@newview", strings.Replace(last, "metadata,", "metadata, tenant,", 1))
-	file := filepath.Join("sql/migrations", engine, fmt.Sprintf("%05d_tenant.sql", len(names)+1))
+	file := filepath.Join("sql/migrations", engine, "20261128130000_tenant.sql")
 	x.write(file, text)
 	return file
 }

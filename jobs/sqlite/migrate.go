@@ -126,12 +126,24 @@ func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return nil
 		}
+		if errors.Is(err, goose.ErrVersionNotFound) { // the database has a migration of its owner that this program lacks
+			result, err = s.undoProject(ctx, p)
+		}
 		if result != nil {
 			name = filepath.Base(result.Source.Path)
 		}
 		return err
 	})
 	return name, err
+}
+
+// undoProject undoes the last migration of the project.
+func (s *schema) undoProject(ctx context.Context, p *goose.Provider) (*goose.MigrationResult, error) {
+	found, err := s.Schema(ctx)
+	if err != nil || found.Applied == 0 {
+		return nil, err
+	}
+	return p.ApplyVersion(ctx, found.Applied, false)
 }
 
 // migrate drops the statements that were prepared for the old schema, before and after: another caller may have prepared some in
@@ -196,7 +208,8 @@ func (s *schema) migrateFrom(ctx context.Context, have int64, to direction, run 
 		return err
 	}
 	provider, err := goose.NewProvider(goose.DialectSQLite3, pool, files,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true),
+		goose.WithAllowOutofOrder(true)) // the owner's versions are above all later ones of the project
 	if err != nil {
 		return err
 	}
