@@ -62,7 +62,8 @@ func dsn(path string) string {
 
 func (s *shop) close() error { return errors.Join(s.store.Close(), s.db.Close()) }
 
-// run serves until ctx ends or a part fails. Then it stops in this order: no new requests, those under way are
+// run serves until ctx ends or a part fails. A worker that ends because a newer program has migrated the schema does not end the service:
+// requests are answered until this program is replaced. Then it stops in this order: no new requests, those under way are
 // answered; no new jobs, those that run finish. Each of the two gets at most grace.
 func (s *shop) run(ctx context.Context, listener net.Listener, grace time.Duration) error {
 	runner, err := jobs.NewRunner(s.client, jobs.Config{Grace: grace, Logger: s.log})
@@ -87,6 +88,7 @@ func (s *shop) run(ctx context.Context, listener net.Listener, grace time.Durati
 		s.log.Info("stopping", "reason", context.Cause(ctx))
 	case err := <-worked:
 		worked <- err
+		s.outlive(ctx, err, served)
 	case err := <-served:
 		served <- err
 	}
@@ -98,4 +100,18 @@ func (s *shop) run(ctx context.Context, listener net.Listener, grace time.Durati
 		err = nil
 	}
 	return errors.Join(err, shutdown, <-worked)
+}
+
+// outlive waits for the end of ctx, or of the server, after a worker that ended because of another schema.
+func (s *shop) outlive(ctx context.Context, worked error, served chan error) {
+	var schema *jobs.SchemaError
+	if !errors.As(worked, &schema) {
+		return
+	}
+	s.log.Error("the worker has ended, requests are still answered: replace this program", "error", worked)
+	select {
+	case <-ctx.Done():
+	case err := <-served:
+		served <- err
+	}
 }

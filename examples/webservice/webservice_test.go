@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -47,7 +48,11 @@ type service struct {
 
 func start(t *testing.T, carrier carrier, grace time.Duration) *service {
 	t.Helper()
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	return startLogged(t, carrier, grace, slog.New(slog.NewTextHandler(t.Output(), nil)))
+}
+
+func startLogged(t *testing.T, carrier carrier, grace time.Duration, log *slog.Logger) *service {
+	t.Helper()
 	shop, err := openShop(t.Context(), filepath.Join(t.TempDir(), "shop ?#%.db"), carrier, log)
 	if err != nil {
 		t.Fatal(err)
@@ -230,6 +235,49 @@ func TestStopLetsARunningJobFinish(t *testing.T) {
 	job, err := s.client.Get(t.Context(), answer.Job)
 	if err != nil || job.Status != jobs.StatusDone {
 		t.Errorf("job %+v, %v", job, err)
+	}
+}
+
+// ears signals the first message that begins with a text.
+type ears struct {
+	slog.Handler
+	text  string
+	heard chan struct{}
+	once  *sync.Once
+}
+
+func (e ears) Handle(ctx context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, e.text) {
+		e.once.Do(func() { close(e.heard) })
+	}
+	return e.Handler.Handle(ctx, r)
+}
+
+// A newer program migrates the schema: the worker ends, and requests are answered until the program is replaced.
+func TestServiceOutlivesItsWorker(t *testing.T) {
+	e := ears{slog.NewTextHandler(t.Output(), nil), "the worker has ended", make(chan struct{}), &sync.Once{}}
+	s := startLogged(t, label, hang, slog.New(e))
+	_, answer := post(t, s.url, `{"customer": "Ada", "item": "gears"}`)
+	s.wait(t, answer.Job)
+	for _, statement := range []string{
+		`INSERT INTO sqluice_schema_versions (version, runs_from) VALUES (999, 999)`,
+		`INSERT INTO sqluice_migrations (version_id, is_applied) VALUES (999, 1)`,
+	} {
+		if _, err := s.db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-e.heard:
+	case <-time.After(hang):
+		t.Fatal("the worker goes on")
+	}
+	if code, _ := get(t, s.url, answer.ID); code != http.StatusOK {
+		t.Errorf("the order is answered by %d", code)
+	}
+	var schema *jobs.SchemaError
+	if err := s.ended(t); !errors.As(err, &schema) {
+		t.Errorf("run gives %v", err)
 	}
 }
 
