@@ -204,7 +204,7 @@ func updateChangesWhatHasNotStarted(t *testing.T, c *cli) {
 	c.fails(exitUsage, []string{"--payload must not have"}, "update", id, "--payload", `{"card": "[redacted]"}`)
 	for text, args := range map[string][]string{
 		"give what to change": {id}, "exclude each other": {id, "--in", "1m", "--at", "2100-01-01T00:00:00Z"}, "--payload": {id, "--payload", "{"},
-		"--max-attempts": {id, "--max-attempts", "0"}, "--queue": {id, "--queue", ""}, "ID": {"x", "--priority", "1"},
+		"--max-attempts": {id, "--max-attempts", "32768"}, "--queue": {id, "--queue", ""}, "ID": {"x", "--priority", "1"},
 	} {
 		c.fails(exitUsage, []string{text}, append([]string{"update"}, args...)...)
 	}

@@ -38,7 +38,7 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"enqueue k --priority high", []string{`--priority "high"`, "from -32768 to 32767"}},
 		{"enqueue k --priority 32768", []string{`--priority "32768"`, "from -32768 to 32767"}},
 		{"enqueue k --priority -32769", []string{`--priority "-32769"`, "from -32768 to 32767"}},
-		{"enqueue k --max-attempts 0", []string{`--max-attempts "0"`, "from 1 to 32767"}},
+		{"enqueue k --max-attempts -1", []string{`--max-attempts "-1"`, "from 0 to 32767"}},
 		{"enqueue k --in -1m", []string{`--in "-1m"`, "not be negative"}},
 		{"enqueue k --in 5", []string{`--in "5"`, "10m"}},
 		{"enqueue k --in 99999999d", []string{`--in "99999999d"`}},
