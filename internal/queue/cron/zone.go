@@ -18,7 +18,31 @@ func Zone(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("zone %q: must be an IANA name such as Europe/Berlin, which this system knows: %w", name, err)
+		return nil, &ZoneError{Name: name, Err: err, NoData: !hasZones()}
 	}
 	return zone, nil
+}
+
+// ZoneError is the error of Zone for a name that this system does not know. Another worker's system may know it.
+type ZoneError struct {
+	Name   string
+	Err    error
+	NoData bool // the system has no zones at all
+}
+
+func (e *ZoneError) Error() string { return fmt.Sprintf("zone %q: must %s: %v", e.Name, e.Must(), e.Err) }
+func (e *ZoneError) Unwrap() error { return e.Err }
+
+// Must returns what a zone must be, as a phrase that follows "must".
+func (e *ZoneError) Must() string {
+	if e.NoData {
+		return "be one that this system knows, and it has no database of zones: install tzdata, or import time/tzdata in the program"
+	}
+	return "be an IANA name such as Europe/Berlin, which this system knows"
+}
+
+// hasZones reports whether this system has a database of zones: every one has this zone.
+func hasZones() bool {
+	_, err := time.LoadLocation("Europe/Berlin")
+	return err == nil
 }

@@ -25,7 +25,11 @@ func Check(p *db.PutScheduleParams, now time.Time) error {
 	}
 	zone, err := cron.Zone(s.Zone)
 	if err != nil {
-		return jobtype.NewInvalidError("zone", strconv.Quote(s.Zone), "be an IANA name such as Europe/Berlin, which this system knows")
+		must := "be an IANA name such as Europe/Berlin"
+		if unknown := (*cron.ZoneError)(nil); errors.As(err, &unknown) {
+			must = unknown.Must()
+		}
+		return jobtype.NewInvalidError("zone", strconv.Quote(s.Zone), must)
 	}
 	next, err := times{spec: spec, zone: zone, start: core.Time(s.StartAt).Truncate(time.Second)}.next(now)
 	if err != nil {
