@@ -2,15 +2,12 @@ package cipher
 
 import (
 	"bytes"
-	"crypto/aes"
-	gocipher "crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,8 +29,9 @@ const (
 	Stack    Column = "stack"
 )
 
-// prefix begins each value that is encrypted. A key's id, a colon and, in base64, the salt and what AES-256-GCM returned follow it.
-const prefix = "sqluice:encrypted:1:"
+// prefix begins each value that is encrypted. The number of its form, the key's id and, in base64, the salt and the sealed value follow it, each
+// after a colon. [form] says how forms seal.
+const prefix = "sqluice:encrypted:"
 
 // Cipher encrypts with one key, and decrypts with any of its keys. It is not changed after it was made, and may be used concurrently. A nil
 // Cipher encrypts nothing and has no keys.
@@ -46,6 +44,7 @@ type Cipher struct {
 type key struct {
 	values []byte // the keys of values are made of it
 	salts  []byte // those of texts are made by it
+	form   form   // of what it encrypts
 }
 
 // saltSize is how many bytes a salt has: so many that random ones are never alike.
@@ -92,23 +91,10 @@ func derive(secret []byte) (k key, err error) {
 	if k.values, err = hkdf.Key(sha256.New, secret, nil, "sqluice values", sha256.Size); err == nil {
 		k.salts, err = hkdf.Key(sha256.New, secret, nil, "sqluice salts", sha256.Size)
 	}
+	if err == nil {
+		k.form, err = allowedForm(k)
+	}
 	return k, err
-}
-
-// aead returns AES-256-GCM with the key and the nonce that are those of one salt: so a key has no limit of values, as it has with random
-// nonces of 96 bits. Deriving a key for each message of a salt is what RFC 5869 is for.
-func (k key) aead(salt []byte) (gocipher.AEAD, []byte, error) {
-	const keySize, nonceSize = 32, 12
-	made, err := hkdf.Expand(sha256.New, k.values, string(salt), keySize+nonceSize)
-	if err != nil {
-		return nil, nil, err
-	}
-	block, err := aes.NewCipher(made[:keySize])
-	if err != nil {
-		return nil, nil, err
-	}
-	aead, err := gocipher.NewGCM(block)
-	return aead, made[keySize:], err
 }
 
 // JSON returns the JSON string that is stored in place of a JSON value. Its salt is random.
@@ -153,22 +139,38 @@ func (c *Cipher) saltOf(kind string, column Column, value []byte) []byte {
 }
 
 func (c *Cipher) encrypt(kind string, column Column, value, salt []byte) (string, error) {
-	aead, nonce, err := c.keys[c.current].aead(salt)
+	k := c.keys[c.current]
+	sealed, err := k.form.seal(k, salt, value, bound(kind, column))
 	if err != nil {
 		return "", fmt.Errorf("encrypt the %s: %w", column, err)
 	}
-	return prefix + c.current + ":" + base64.StdEncoding.EncodeToString(aead.Seal(salt, nonce, value, bound(kind, column))), nil
+	return prefix + string(k.form) + ":" + c.current + ":" + base64.StdEncoding.EncodeToString(append(salt[:saltSize:saltSize], sealed...)), nil
 }
 
 // bound returns what a value is bound to. Neither has a NUL.
 func bound(kind string, column Column) []byte { return []byte(kind + "\x00" + string(column)) }
 
-// Encrypted reports whether a stored value is an encrypted one: a JSON string or a text.
+// Encrypted reports whether a stored value is an encrypted one, a JSON string or a text, also of a form that this program does not know.
 func Encrypted[T ~string | ~[]byte](stored T) bool {
 	if len(stored) > 0 && stored[0] == '"' {
 		stored = stored[1:]
 	}
-	return len(stored) >= len(prefix) && string(stored[:len(prefix)]) == prefix
+	if len(stored) <= len(prefix) || string(stored[:len(prefix)]) != prefix {
+		return false
+	}
+	digits := len(prefix)
+	for digits < len(stored) && stored[digits] >= '0' && stored[digits] <= '9' {
+		digits++
+	}
+	return digits > len(prefix) && digits < len(stored) && stored[digits] == ':'
+}
+
+// parts returns the form of an encrypted value, the id of its key and the rest.
+func parts(stored string) (f form, id, coded string) {
+	text := strings.TrimSuffix(strings.TrimPrefix(stored, `"`), `"`)
+	number, rest, _ := strings.Cut(strings.TrimPrefix(text, prefix), ":")
+	id, coded, _ = strings.Cut(rest, ":")
+	return form(number), id, coded
 }
 
 // Shown returns what people see in place of an encrypted text of an error. It has a hash, so that the texts of equal errors are equal.
@@ -179,11 +181,10 @@ func Shown(stored string) string {
 
 // KeyOf returns the id of the key that a value is encrypted with; none for any other value.
 func KeyOf(stored string) string {
-	rest, ok := strings.CutPrefix(strings.TrimPrefix(stored, `"`), prefix)
-	id, _, found := strings.Cut(rest, ":")
-	if !ok || !found {
+	if !Encrypted(stored) {
 		return ""
 	}
+	_, id, _ := parts(stored)
 	return id
 }
 
@@ -213,12 +214,17 @@ func (c *Cipher) Open(kind string, column Column, stored string) (string, error)
 	if !Encrypted(stored) {
 		return stored, nil
 	}
-	text := strings.TrimSuffix(strings.TrimPrefix(stored, `"`), `"`)
-	id, coded, _ := strings.Cut(strings.TrimPrefix(text, prefix), ":")
+	f, id, coded := parts(stored)
+	if !f.known() {
+		return "", fmt.Errorf("the %s is encrypted in the form %s, which a newer version of the library has: %w", column, strconv.Quote(string(f)), ErrNoKey)
+	}
+	if id == "" {
+		return "", &damagedError{fmt.Sprintf("the %s is encrypted and names no key", column)}
+	}
 	if !c.Has(id) {
 		return "", fmt.Errorf("the %s is encrypted with the key %s: %w", column, strconv.Quote(id), ErrNoKey)
 	}
-	value, err := c.keys[id].open(coded, bound(kind, column))
+	value, err := c.keys[id].open(f, coded, bound(kind, column))
 	if err != nil {
 		return "", &damagedError{fmt.Sprintf("the key %s did not encrypt the %s for the kind %s: another key had this id, or the value was changed",
 			strconv.Quote(id), column, strconv.Quote(kind))}
@@ -238,20 +244,15 @@ func (e *damagedError) Unwrap() error { return jobtype.ErrKey }
 // Has reports whether there is a key with an id.
 func (c *Cipher) Has(id string) bool { return c != nil && c.keys[id].values != nil }
 
-func (k key) open(coded string, bound []byte) ([]byte, error) {
+func (k key) open(f form, coded string, bound []byte) ([]byte, error) {
 	sealed, err := base64.StdEncoding.DecodeString(coded)
 	if err != nil {
 		return nil, err
 	}
 	if len(sealed) < saltSize {
-		return nil, errors.New("it is too short")
+		return nil, errTooShort
 	}
-	salt := sealed[:saltSize]
-	aead, nonce, err := k.aead(salt)
-	if err != nil {
-		return nil, err
-	}
-	return aead.Open(nil, nonce, sealed[saltSize:], bound)
+	return f.open(k, sealed[:saltSize], sealed[saltSize:], bound)
 }
 
 // Current reports whether a stored value is encrypted with the key that new ones are encrypted with.
