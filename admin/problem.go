@@ -79,6 +79,7 @@ func states() []struct {
 	}{
 		{jobs.ErrNotFound, http.StatusNotFound, "no-such-job"},
 		{jobs.ErrNoSchedule, http.StatusNotFound, "no-such-schedule"},
+		{jobs.ErrScheduleDeclared, http.StatusConflict, "declared-in-code"},
 		{jobs.ErrStatus, http.StatusConflict, "status"},
 		{jobs.ErrUniqueTaken, http.StatusConflict, "unique-key-taken"},
 		{jobs.ErrMoved, http.StatusConflict, "moved"},

@@ -202,10 +202,24 @@ func (q timed) CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJob
 	return value, err
 }
 
+func (q timed) Declare(ctx context.Context, arg DeclareParams) error {
+	began := time.Now()
+	err := q.own.Declare(ctx, arg)
+	q.hook("Declare", time.Since(began), err)
+	return err
+}
+
 func (q timed) DeclareRetention(ctx context.Context, arg DeclareRetentionParams) error {
 	began := time.Now()
 	err := q.own.DeclareRetention(ctx, arg)
 	q.hook("DeclareRetention", time.Since(began), err)
+	return err
+}
+
+func (q timed) DeleteDeclarations(ctx context.Context) error {
+	began := time.Now()
+	err := q.own.DeleteDeclarations(ctx)
+	q.hook("DeleteDeclarations", time.Since(began), err)
 	return err
 }
 
@@ -283,6 +297,13 @@ func (q timed) DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (in
 	began := time.Now()
 	value, err := q.own.DeleteOldAudit(ctx, arg)
 	q.hook("DeleteOldAudit", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) DeleteOldDeclarations(ctx context.Context, arg int64) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteOldDeclarations(ctx, arg)
+	q.hook("DeleteOldDeclarations", time.Since(began), err)
 	return value, err
 }
 
@@ -384,6 +405,13 @@ func (q timed) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error
 	return value, err
 }
 
+func (q timed) EnforceDeclaration(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.EnforceDeclaration(ctx, arg)
+	q.hook("EnforceDeclaration", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	began := time.Now()
 	value, err := q.own.EnqueueClaimedJob(ctx, arg)
@@ -458,6 +486,13 @@ func (q timed) GetChangeMark(ctx context.Context) (GetChangeMarkRow, error) {
 	began := time.Now()
 	value, err := q.own.GetChangeMark(ctx)
 	q.hook("GetChangeMark", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) GetDeclaration(ctx context.Context, arg GetDeclarationParams) (Declaration, error) {
+	began := time.Now()
+	value, err := q.own.GetDeclaration(ctx, arg)
+	q.hook("GetDeclaration", time.Since(began), err)
 	return value, err
 }
 
@@ -608,6 +643,13 @@ func (q timed) ImportAudit(ctx context.Context, arg string) (int64, error) {
 	return value, err
 }
 
+func (q timed) ImportDeclarations(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ImportDeclarations(ctx, arg)
+	q.hook("ImportDeclarations", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ImportJobErrors(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ImportJobErrors(ctx, arg)
@@ -717,6 +759,13 @@ func (q timed) ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesP
 	began := time.Now()
 	value, err := q.own.ListClaimableQueues(ctx, arg)
 	q.hook("ListClaimableQueues", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListDeclarations(ctx context.Context) ([]Declaration, error) {
+	began := time.Now()
+	value, err := q.own.ListDeclarations(ctx)
+	q.hook("ListDeclarations", time.Since(began), err)
 	return value, err
 }
 
@@ -867,6 +916,13 @@ func (q timed) ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]
 	return value, err
 }
 
+func (q timed) ListLiveDeclarations(ctx context.Context, arg ListLiveDeclarationsParams) ([]ListLiveDeclarationsRow, error) {
+	began := time.Now()
+	value, err := q.own.ListLiveDeclarations(ctx, arg)
+	q.hook("ListLiveDeclarations", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error) {
 	began := time.Now()
 	value, err := q.own.ListLiveJobsByUniqueKey(ctx, arg)
@@ -986,6 +1042,13 @@ func (q timed) ListValueHeads(ctx context.Context, arg ListValueHeadsParams) ([]
 	return value, err
 }
 
+func (q timed) ListWorkerDeclarations(ctx context.Context, arg int64) ([]ListWorkerDeclarationsRow, error) {
+	began := time.Now()
+	value, err := q.own.ListWorkerDeclarations(ctx, arg)
+	q.hook("ListWorkerDeclarations", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error) {
 	began := time.Now()
 	value, err := q.own.ListWorkersFrom(ctx, arg)
@@ -998,6 +1061,13 @@ func (q timed) LockCounts(ctx context.Context) error {
 	err := q.own.LockCounts(ctx)
 	q.hook("LockCounts", time.Since(began), err)
 	return err
+}
+
+func (q timed) LockDeclarations(ctx context.Context, arg int64) ([]LockDeclarationsRow, error) {
+	began := time.Now()
+	value, err := q.own.LockDeclarations(ctx, arg)
+	q.hook("LockDeclarations", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) MendPauses(ctx context.Context, arg MendPausesParams) (int64, error) {
@@ -1231,6 +1301,13 @@ func (q timed) ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) (in
 	return value, err
 }
 
+func (q timed) RetireDeclaration(ctx context.Context, arg RetireDeclarationParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.RetireDeclaration(ctx, arg)
+	q.hook("RetireDeclaration", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) RetryConflicts(ctx context.Context, arg RetryConflictsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.RetryConflicts(ctx, arg)
@@ -1320,6 +1397,13 @@ func (q timed) TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) e
 	err := q.own.TrimJobAttempts(ctx, arg)
 	q.hook("TrimJobAttempts", time.Since(began), err)
 	return err
+}
+
+func (q timed) UndeclareRetention(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.UndeclareRetention(ctx, arg)
+	q.hook("UndeclareRetention", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error) {

@@ -29,6 +29,8 @@ type (
 	CountRefusalsRow              = sqlite.CountRefusalsRow
 	CountRunningJobsInQueueRow    = sqlite.CountRunningJobsInQueueRow
 	CountRunningJobsPerWorkerRow  = sqlite.CountRunningJobsPerWorkerRow
+	Declaration                   = sqlite.Declaration
+	DeclareParams                 = sqlite.DeclareParams
 	DeclareRetentionParams        = sqlite.DeclareRetentionParams
 	DeleteExpiredJobParams        = sqlite.DeleteExpiredJobParams
 	DeleteExpiredJobsParams       = sqlite.DeleteExpiredJobsParams
@@ -61,6 +63,7 @@ type (
 	FindJobsRow                   = sqlite.FindJobsRow
 	ForgetJobParams               = sqlite.ForgetJobParams
 	GetChangeMarkRow              = sqlite.GetChangeMarkRow
+	GetDeclarationParams          = sqlite.GetDeclarationParams
 	GetJobFenceRow                = sqlite.GetJobFenceRow
 	GetJobIDByRequestIDParams     = sqlite.GetJobIDByRequestIDParams
 	GetJobSubjectRow              = sqlite.GetJobSubjectRow
@@ -111,6 +114,8 @@ type (
 	ListJobsFromParams            = sqlite.ListJobsFromParams
 	ListJobsOfUserParams          = sqlite.ListJobsOfUserParams
 	ListJobsOfUserRow             = sqlite.ListJobsOfUserRow
+	ListLiveDeclarationsParams    = sqlite.ListLiveDeclarationsParams
+	ListLiveDeclarationsRow       = sqlite.ListLiveDeclarationsRow
 	ListLiveJobsByUniqueKeyParams = sqlite.ListLiveJobsByUniqueKeyParams
 	ListLiveJobsByUniqueKeyRow    = sqlite.ListLiveJobsByUniqueKeyRow
 	ListNewSchedulesParams        = sqlite.ListNewSchedulesParams
@@ -125,7 +130,9 @@ type (
 	ListStuckJobIDsParams         = sqlite.ListStuckJobIDsParams
 	ListValueHeadsParams          = sqlite.ListValueHeadsParams
 	ListValueHeadsRow             = sqlite.ListValueHeadsRow
+	ListWorkerDeclarationsRow     = sqlite.ListWorkerDeclarationsRow
 	ListWorkersFromParams         = sqlite.ListWorkersFromParams
+	LockDeclarationsRow           = sqlite.LockDeclarationsRow
 	MendPausesParams              = sqlite.MendPausesParams
 	MendSchedulesParams           = sqlite.MendSchedulesParams
 	MendUniqueKeysParams          = sqlite.MendUniqueKeysParams
@@ -163,6 +170,7 @@ type (
 	ResumeParams                  = sqlite.ResumeParams
 	ResumeScheduleParams          = sqlite.ResumeScheduleParams
 	Retention                     = sqlite.Retention
+	RetireDeclarationParams       = sqlite.RetireDeclarationParams
 	RetryConflictsParams          = sqlite.RetryConflictsParams
 	RetryRefusalsParams           = sqlite.RetryRefusalsParams
 	ReturnJobParams               = sqlite.ReturnJobParams

@@ -10,14 +10,12 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/callback"
-	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/prune"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 )
 
-// Schedule declares schedules, which are put when Run starts: it then returns what is wrong with them. What was put by the runner that
-// started last holds. A declared schedule is due only while a runner lives that declares it, so that one that is removed from the code
-// ends with the last runner of the old version. It panics after Run has begun. Drain puts no schedules and serves none.
+// Schedule declares schedules, which are put when Run starts: it then returns what is wrong with them. Of
+// what live workers declare under one name, the content that was seen first after the others holds, whatever restarts. A declared schedule
+// is due only while a runner lives that declares it, so that one that is removed from the code ends with the last runner of the old version. It panics after Run has begun. Drain puts no schedules and serves none.
 func (r *Runner) Schedule(list ...Schedule) {
 	if r.started.Load() {
 		panic("jobs: Schedule after Run")
@@ -43,12 +41,46 @@ func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err e
 	return rows, err
 }
 
-// prepare marks fields of kinds as sensitive, and puts their rules of retention and the declared schedules.
-func (r *Runner) prepare(ctx context.Context, schedules []db.PutScheduleParams) error {
-	if err := r.client.marks.Ensure(ctx, r.client.scope(), r.marks); err != nil {
-		return err
+// declared returns what the program declares of the handler's kind.
+func (h handler) declared() declare.Settings {
+	s := h.declares
+	switch h.keep {
+	case 0:
+	case Forever:
+		s.Keep = declare.KeepForever
+	case Nothing:
+		s.Keep = declare.KeepNothing
+	default:
+		s.Keep = h.keep.Microseconds()
 	}
-	if err := r.declareRetention(ctx); err != nil || len(schedules) == 0 {
+	return s
+}
+
+// declarations returns what the runner declares: the settings of its kinds, and its schedules.
+func (r *Runner) declarations(ctx context.Context, schedules []db.PutScheduleParams) (list []declare.Declaration, err error) {
+	if declare.IsNothing(ctx) {
+		return nil, nil
+	}
+	for kind, settings := range r.settings {
+		d, err := declare.Kind(kind, settings)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	for _, row := range schedules {
+		d, err := declare.Schedule(row)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// prepare marks fields of kinds as sensitive, also of those of schedules.
+func (r *Runner) prepare(ctx context.Context) error {
+	if err := r.client.marks.Ensure(ctx, r.client.scope(), r.marks); err != nil {
 		return err
 	}
 	for _, s := range r.schedules {
@@ -56,32 +88,5 @@ func (r *Runner) prepare(ctx context.Context, schedules []db.PutScheduleParams) 
 			return err
 		}
 	}
-	return lifecycle.Change(ctx, r.client.scope(), 0, func(ctx context.Context, q db.Querier) error {
-		for _, s := range schedules {
-			if err := q.PutSchedule(ctx, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// declareRetention puts the rules of the kinds with Keep, and logs what it changes: done jobs may be removed by it.
-func (r *Runner) declareRetention(ctx context.Context) error {
-	if len(r.keeps) == 0 {
-		return nil
-	}
-	changed, err := prune.Declare(ctx, r.client.scope(), r.keeps)
-	for kind, before := range changed {
-		callback.Logger(r.config.Logger).Info("the kind's done jobs are kept for another time", "kind", kind, "keep", prune.KeepText(r.keeps[kind]), "before", keptBefore(before))
-	}
-	return err
-}
-
-// keptBefore is the former time of a rule in the log.
-func keptBefore(keep time.Duration) string {
-	if keep == 0 {
-		return "as the runners are configured"
-	}
-	return prune.KeepText(keep)
+	return nil
 }

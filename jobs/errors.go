@@ -10,6 +10,9 @@ var (
 	// ErrNoSchedule is returned by every method that takes a schedule's name when there is no such schedule.
 	ErrNoSchedule = jobtype.ErrNoSchedule
 
+	// ErrScheduleDeclared is returned by [Client.PutSchedule] for a schedule that a program declares in code; the error names its workers.
+	ErrScheduleDeclared = jobtype.ErrScheduleDeclared
+
 	// ErrStatus is returned by Retry, Cancel, Update and Delete when the job's status does not allow it; the error names the
 	// id and the status.
 	ErrStatus = jobtype.ErrStatus

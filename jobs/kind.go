@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 )
@@ -44,9 +45,10 @@ type Kind[T any] struct {
 	// [FixedRetry], [ExponentialRetry] and [RetryAfter] make one.
 	RetryDelay func(job Job, err error) time.Duration
 
-	// Keep is how long its done jobs are kept, or [Forever], in place of what [Config.Retention] says; from a second to 100 years. Each runner that
-	// starts with a handler for the kind puts it into the database as a rule, which all runners obey. The rule of the runner that started
-	// last holds, also after the last program with the kind is gone; 0 puts none and leaves one as it is. What is set with SetRetention of
+	// Keep is how long its done jobs are kept, or [Forever], in place of what [Config.Retention] says; from a second to 100 years. The
+	// database has it as a rule, which all runners obey: that of the newest content that a live worker declares of the kind. So the rule goes
+	// back when the newer workers are gone, and ends when the newest declares none. The last rule stays after the last program with the kind
+	// is gone, because rules remove jobs. What is set with SetRetention of
 	// package jobs/inspect for the kind counts before it, and RemoveRetention removes it.
 	//
 	// [Nothing] is no rule: each runner whose program has it removes a job in the transaction in which it is done, with its result,
@@ -118,6 +120,7 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 		r.handle(handler{
 			kind: name, queue: k.Queue, settings: jobrow.Settings{MaxAttempts: k.MaxAttempts, Timeout: k.Timeout}, retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
 			version: k.Version,
+			declares: k.declares(name),
 			run: func(ctx context.Context, job *Job) error {
 				args := new(T)
 				payload, err := k.upgraded(job)
@@ -131,6 +134,23 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 			},
 		})
 	}
+}
+
+// declares returns what a program declares of the kind under one of its names, without the time for which its jobs are kept.
+func (k Kind[T]) declares(name string) declare.Settings {
+	s := declare.Settings{Version: k.Version}
+	if k.enqueue(nil).check() == nil { // else no job of it can be enqueued
+		s.MaxAttempts, s.Queue, s.Priority = k.MaxAttempts, k.Queue, k.Priority
+	}
+	if k.Timeout >= time.Millisecond {
+		s.Timeout = k.Timeout.Microseconds()
+	}
+	if name != k.Name {
+		s.AliasOf = k.Name
+	} else {
+		s.Aliases = k.Aliases
+	}
+	return s
 }
 
 // handle has the copies of the job on a frame of its own, on which no payload is decoded, and undecoded its error: package json

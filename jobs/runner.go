@@ -15,6 +15,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/prune"
@@ -197,8 +198,8 @@ type Runner struct {
 	config   Config
 	queues   *runner.Queues
 	handlers map[string]runner.Handler
-	marks    map[string][]string      // of the kinds that have handlers
-	keeps    map[string]time.Duration // retention of each kind that has Keep
+	marks    map[string][]string // of the kinds that have handlers
+	settings map[string]declare.Settings
 	started  atomic.Bool
 
 	schedules []Schedule // that the runner declares
@@ -214,7 +215,10 @@ func NewRunner(client *Client, config Config) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new runner: %w", err)
 	}
-	return &Runner{client: client, config: config, queues: runner.NewQueues(config.Queues), handlers: map[string]runner.Handler{}, marks: map[string][]string{}, keeps: map[string]time.Duration{}}, nil
+	return &Runner{
+		client: client, config: config, queues: runner.NewQueues(config.Queues), handlers: map[string]runner.Handler{}, marks: map[string][]string{},
+		settings: map[string]declare.Settings{},
+	}, nil
 }
 
 // handler is what a runner is told of a kind.
@@ -222,6 +226,7 @@ type handler struct {
 	kind       string
 	queue      string // of the kind; empty if it names none
 	settings   jobrow.Settings
+	declares   declare.Settings // all except the time for which its jobs are kept
 	retryDelay func(Job, error) time.Duration
 	sensitive  []string
 	keep       time.Duration
@@ -248,14 +253,12 @@ func (r *Runner) handle(h handler) {
 	if _, there := r.handlers[h.kind]; there {
 		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + " has a handler already")
 	}
+	r.settings[h.kind] = h.declared()
 	if h.retryDelay == nil {
 		h.retryDelay = DefaultRetryDelay
 	}
 	r.handlers[h.kind] = runner.Handler{
 		Settings: h.settings, RetryDelay: h.retryDelay, Version: h.version, Drop: h.keep == Nothing, Run: r.config.around(h.run),
-	}
-	if h.keep != 0 && h.keep != Nothing {
-		r.keeps[h.kind] = h.keep
 	}
 	if h.queue != "" {
 		r.queued = append(r.queued, h)
@@ -317,9 +320,13 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		}
 		log.Warn("the kind's queue is not one of the runner's queues: only jobs of the kind that are enqueued on one of those run here", "kind", h.kind, "queue", h.queue)
 	}
-	err := runner.Run(audit.Without(ctx), r.config.internal(drain), runner.Options{
-		Scope: r.client.scope(), Registry: r.client.runners, Queues: r.queues, Handlers: r.handlers, Schedules: schedule.Names(schedules),
-		Prepare: func(ctx context.Context) error { return r.prepare(ctx, schedules) },
+	declared, err := r.declarations(ctx, schedules)
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	err = runner.Run(audit.Without(ctx), r.config.internal(drain), runner.Options{
+		Scope: r.client.scope(), Registry: r.client.runners, Queues: r.queues, Handlers: r.handlers, Declared: declared, Schedules: schedule.Names(schedules),
+		Prepare: r.prepare,
 	})
 	if err != nil {
 		return fmt.Errorf("run: %w", err)

@@ -162,10 +162,25 @@ func (s Schedule) checkOptions() error {
 	return schedule.CheckOverlap(string(s.overlap))
 }
 
+// PutOption says how [Client.PutSchedule] puts a schedule.
+type PutOption func(*putOptions)
+
+type putOptions struct{ force bool }
+
+// Force replaces a schedule that a program declares in code, too. The next worker that starts with that program puts its own back, and
+// records that in the audit log.
+func Force() PutOption { return func(o *putOptions) { o.force = true } }
+
 // PutSchedule adds a schedule, or replaces the one with the same name, which goes on with its next tick unless the specification or
 // the zone changes, and stays paused if it is. Any runner of the queue enqueues its jobs, until it is deleted, whatever became of the
-// program that put it.
-func (c *Client) PutSchedule(ctx context.Context, s Schedule) error {
+// program that put it. Ticks that are due by the former specification are caught up where the new one has them too; the last of the others
+// is recorded as missed. The error is [ErrScheduleDeclared], with the workers' names, for a schedule that a program declares in code: see
+// [Force].
+func (c *Client) PutSchedule(ctx context.Context, s Schedule, opts ...PutOption) error {
+	var options putOptions
+	for _, opt := range opts {
+		opt(&options)
+	}
 	row, err := s.row(c, c.store.NowWithin(ctx), false)
 	if err == nil {
 		err = s.job.mark(ctx, c)
@@ -173,13 +188,108 @@ func (c *Client) PutSchedule(ctx context.Context, s Schedule) error {
 	if err != nil {
 		return fmt.Errorf("put schedule %s: %w", strconv.Quote(s.name), err)
 	}
-	_, err = c.changeSchedule(ctx, jobtype.ActionSchedule, s.name, func(ctx context.Context, q db.Querier, _ time.Time) (bool, error) {
-		if err := c.checkReplaced(ctx, q, s); err != nil {
-			return false, err
+	return c.putSchedule(ctx, s.name, func(ctx context.Context, q db.Querier, now time.Time) (db.PutScheduleParams, error) {
+		if err := c.checkReplaced(ctx, q, s); err != nil || options.force {
+			return row, err
 		}
-		return true, q.PutSchedule(ctx, row)
+		return row, schedule.CheckUndeclared(ctx, q, s.name, now)
 	})
+}
+
+// ScheduleChange says what [Client.SetSchedule] changes. A nil field stays as it is.
+type ScheduleChange struct {
+	Spec    *string // as for [NewSchedule]
+	Zone    *Zone
+	Queue   *string
+	CatchUp *CatchUp
+	Overlap *Overlap
+	Payload json.RawMessage
+}
+
+// SetSchedule changes the given fields of a schedule alone. A change of one that a program declares in code lasts until a worker starts with
+// that program, which puts its own back and records that in the audit log. The error is [ErrNoSchedule] when there is no such schedule.
+func (c *Client) SetSchedule(ctx context.Context, name string, change ScheduleChange) error {
+	return c.putSchedule(ctx, name, func(ctx context.Context, q db.Querier, now time.Time) (db.PutScheduleParams, error) {
+		there, err := schedule.Get(ctx, q, name)
+		if err != nil {
+			return db.PutScheduleParams{}, err
+		}
+		row := schedule.RowOf(there)
+		if err := change.apply(ctx, q, c, &row); err != nil {
+			return row, err
+		}
+		return row, schedule.Check(&row, now)
+	})
+}
+
+// apply puts the given fields into a schedule's row.
+func (change ScheduleChange) apply(ctx context.Context, q db.Querier, c *Client, row *db.PutScheduleParams) (err error) {
+	if change.Spec != nil {
+		row.Spec = *change.Spec
+	}
+	if change.Zone != nil {
+		row.Zone = string(*change.Zone)
+	}
+	if change.Queue != nil {
+		row.Queue = *change.Queue
+		err = ValidateName("queue", row.Queue)
+	}
+	if change.CatchUp != nil {
+		row.CatchUp = string(*change.CatchUp)
+		err = errors.Join(err, schedule.CheckCatchUp(row.CatchUp))
+	}
+	if change.Overlap != nil {
+		row.Overlap = string(*change.Overlap)
+		err = errors.Join(err, schedule.CheckOverlap(row.Overlap))
+	}
+	if err != nil || change.Payload == nil {
+		return err
+	}
+	s := NewSchedule(row.Name, row.Spec, row.Kind, change.Payload)
+	if err := s.job.validate(s.payload); err != nil {
+		return err
+	}
+	if err := c.checkReplaced(ctx, q, s); err != nil {
+		return err
+	}
+	row.Payload, err = c.scope().Cipher.Schedule(row.Kind, s.payload)
 	return err
+}
+
+// putSchedule puts the row that build returns, and records what changed.
+func (c *Client) putSchedule(
+	ctx context.Context, name string, build func(context.Context, db.Querier, time.Time) (db.PutScheduleParams, error),
+) error {
+	author, err := audit.Of(ctx)
+	if err == nil {
+		err = ValidateName("schedule name", name)
+	}
+	if err == nil {
+		err = c.scope().InsertWith(ctx, "", true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
+			now := c.store.Now()
+			row, err := build(ctx, q, now)
+			if err != nil {
+				return false, err
+			}
+			var fired schedule.Fired
+			change, err := schedule.Put(ctx, q, row, now, &fired)
+			if err != nil {
+				return false, err
+			}
+			detail, err := author.Detail(change)
+			if err == nil {
+				err = author.Record(ctx, q, core.Micros(now), audit.Entry{Action: jobtype.ActionSchedule, Detail: detail})
+			}
+			if err != nil {
+				return false, err
+			}
+			return len(fired.Jobs) > 0, lifecycle.CheckOpen(ctx, q)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", jobtype.ActionSchedule, strconv.Quote(name), err)
+	}
+	return nil
 }
 
 // checkReplaced returns an error if the payload is one of a schedule as it was shown, without its secrets, or if it would take the place of

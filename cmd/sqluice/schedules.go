@@ -27,7 +27,7 @@ func (a *app) schedulesCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "schedules",
-		Short: "List the schedules; put, pause, run and delete them",
+		Short: "List the schedules; put, set, pause, run and delete them",
 		Long: "schedules lists what enqueues jobs by the clock, with the next tick and the last one of each. A schedule of a program's\n" +
 			"code is due only while a worker lives that declares it.",
 		GroupID: groupRun,
@@ -39,6 +39,7 @@ func (a *app) schedulesCommand() *cobra.Command {
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.AddCommand(
 		a.schedulesPutCommand(),
+		a.schedulesSetCommand(),
 		a.schedulesShowCommand(),
 		a.scheduleSwitch("pause", "Stop a schedule until it is resumed; its jobs stay", true, (*jobs.Client).PauseSchedule),
 		a.scheduleSwitch("resume", "Let a paused schedule go on with its next tick", false, (*jobs.Client).ResumeSchedule),

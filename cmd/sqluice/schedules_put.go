@@ -19,6 +19,9 @@ changes, and it stays paused if it is. PAYLOAD is JSON, {} when left out; - read
 --overlap says what becomes of a tick when the job of the one before it has not ended: another job all the same, no job, a job
 in place of that one, which is cancelled, or a job after it.
 
+A schedule that a program declares in code is refused without --force, and what --force puts lasts until a worker starts with that
+program. "sqluice schedules set" changes some fields of a schedule.
+
 put makes the SQLite file if there is none. In PostgreSQL, "sqluice up" makes the tables.`
 
 // scheduleFlags holds the flags of schedules put.
@@ -26,7 +29,7 @@ type scheduleFlags struct {
 	kind, cron, zone, catchUp, overlap string
 	every, startBy                     time.Duration
 	job                                enqueueFlags
-	asJSON                             bool
+	asJSON, force                      bool
 }
 
 func (a *app) schedulesPutCommand() *cobra.Command {
@@ -49,6 +52,7 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 	flags.Var(&choiceValue{&f.overlap, []string{"allow", "skip", "replace", "after"}}, "overlap", "while the last job has not ended")
 	f.job.common(flags)
 	flags.Var(&durationValue{value: &f.startBy, least: time.Microsecond}, "start-by", "cancel a job if it has not started within this `DURATION` after its tick")
+	flags.BoolVar(&f.force, "force", false, "replace a schedule that a program declares in code, until that program starts again")
 	jsonFlag(flags, &f.asJSON)
 	durability = durabilityFlag(flags)
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
@@ -63,25 +67,34 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 			if _, err := a.unknownNames(ctx, c, f.kind, f.job.queue); err != nil {
 				return err
 			}
-			if err := c.PutSchedule(ctx, s); err != nil {
+			var opts []jobs.PutOption
+			if f.force {
+				opts = append(opts, jobs.Force())
+			}
+			if err := c.PutSchedule(ctx, s, opts...); err != nil {
 				return nameFlags(err, scheduleFields)
 			}
-			info, err := c.GetSchedule(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if f.asJSON {
-				return a.printJSON(scheduleOf(info))
-			}
-			state := "next at " + inZone(info, info.Next).Format(time.RFC3339)
-			if info.State() != jobs.ScheduleActive {
-				state = info.State()
-			}
-			a.print("schedule %s: %s", printable(info.Name, oneLine), state)
-			return nil
+			return a.printScheduled(ctx, c, args[0], f.asJSON)
 		})
 	})
 	return cmd
+}
+
+// printScheduled prints a schedule that was put.
+func (a *app) printScheduled(ctx context.Context, c *jobs.Client, name string, asJSON bool) error {
+	info, err := c.GetSchedule(ctx, name)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(scheduleOf(info))
+	}
+	state := "next at " + inZone(info, info.Next).Format(time.RFC3339)
+	if info.State() != jobs.ScheduleActive {
+		state = info.State()
+	}
+	a.print("schedule %s: %s", printable(info.Name, oneLine), state)
+	return nil
 }
 
 // schedule returns the schedule for the flags. What it finds wrong comes before a database is made.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/metrics"
@@ -193,6 +194,7 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 			jobs.Kind[json.RawMessage]{Name: w.kind, Version: jobs.AnyVersion, RetryDelay: f.retry.delay}.Handle(runner, tally.around(w.handle, log))
 		}
 		defer tally.keepShowing()()
+		ctx := declare.Nothing(ctx) // what a kind is, its own program says
 		if f.drain {
 			err = drain(ctx, runner, c, log)
 		} else {

@@ -4,6 +4,17 @@
 
 package postgres
 
+type Declaration struct {
+	ID         string `json:"id"`
+	Subject    string `json:"subject"`
+	Name       string `json:"name"`
+	Body       string `json:"body"`
+	Ordinal    int64  `json:"ordinal"`
+	InForce    int64  `json:"in_force"`
+	DeclaredAt int64  `json:"declared_at"`
+	SeenAt     int64  `json:"seen_at"`
+}
+
 // One row is one job. Times are in unix microseconds, UTC.
 type Job struct {
 	// never that of another job, also of a deleted one
@@ -190,4 +201,5 @@ type Worker struct {
 	EndedAt     *int64  `json:"ended_at"`
 	EndReason   *string `json:"end_reason"`
 	Schedules   string  `json:"schedules"`
+	Declares    string  `json:"declares"`
 }

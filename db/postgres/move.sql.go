@@ -81,6 +81,22 @@ func (q *Queries) ImportAudit(ctx context.Context, items string) (int64, error) 
 	return result.RowsAffected(), nil
 }
 
+const importDeclarations = `-- name: ImportDeclarations :execrows
+INSERT INTO sqluice_declarations (id, subject, name, body, ordinal, in_force, declared_at, seen_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT),
+       CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT)
+FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+`
+
+// ImportDeclarations adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportDeclarations(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.Exec(ctx, importDeclarations, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const importJobErrors = `-- name: ImportJobErrors :execrows
 INSERT INTO sqluice_job_errors (id, job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
 OVERRIDING SYSTEM VALUE
@@ -182,11 +198,11 @@ func (q *Queries) ImportUniqueKeys(ctx context.Context, items string) (int64, er
 
 const importWorkers = `-- name: ImportWorkers :execrows
 INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
-                     lease_until, ended_at, end_reason, schedules)
+                     lease_until, ended_at, end_reason, schedules, declares)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        e.value->>5, e.value->>6, e.value->>7, CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT),
-       CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12, e.value->>13
+       CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12, e.value->>13, e.value->>14
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 
@@ -435,7 +451,7 @@ func (q *Queries) ListMoves(ctx context.Context) ([]Move, error) {
 }
 
 const listWorkersFrom = `-- name: ListWorkersFrom :many
-SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules FROM sqluice_workers AS w WHERE w.id > $1 ORDER BY w.id LIMIT $2
+SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules, w.declares FROM sqluice_workers AS w WHERE w.id > $1 ORDER BY w.id LIMIT $2
 `
 
 type ListWorkersFromParams struct {
@@ -468,6 +484,7 @@ func (q *Queries) ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams
 			&i.EndedAt,
 			&i.EndReason,
 			&i.Schedules,
+			&i.Declares,
 		); err != nil {
 			return nil, err
 		}

@@ -344,3 +344,16 @@ func (q *Queries) PutRetention(ctx context.Context, arg PutRetentionParams) (int
 	}
 	return result.RowsAffected(), nil
 }
+
+const undeclareRetention = `-- name: UndeclareRetention :execrows
+DELETE FROM sqluice_retentions WHERE status = 'done' AND kind = $1 AND queue = '' AND origin = 'code'
+`
+
+// UndeclareRetention removes the rule that programs declared for the done jobs of a kind. Zero rows mean that there was none.
+func (q *Queries) UndeclareRetention(ctx context.Context, kind string) (int64, error) {
+	result, err := q.db.Exec(ctx, undeclareRetention, kind)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}

@@ -52,7 +52,8 @@ type Querier interface {
 	// CountCrashes raises the crash count of the stuck jobs whose process ended.
 	CountCrashes(ctx context.Context) (int64, error)
 	// CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
-	// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all.
+	// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all; newest is
+	// the largest id of them, which differs whenever others live and their number is the same.
 	CountHousework(ctx context.Context, arg CountHouseworkParams) (CountHouseworkRow, error)
 	// CountJobs counts the jobs by queue, kind and status, in several rows each: those that are alive in their indexes, those
 	// that ended by what is kept of them. since is the run_after of the first of those that wait. Of the scheduled jobs, the rows
@@ -67,8 +68,12 @@ type Querier interface {
 	CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
+	// Declare notes the contents that a program declares: a JSON list of lists of id, subject, name and body, in the order of the ids.
+	Declare(ctx context.Context, arg DeclareParams) error
 	// DeclareRetention says how long a program wants the done jobs of a kind kept.
 	DeclareRetention(ctx context.Context, arg DeclareRetentionParams) error
+	// DeleteDeclarations removes all contents, before those of another database take their place.
+	DeleteDeclarations(ctx context.Context) error
 	// DeleteEmptyJobCounts removes the counts of kinds that have no job left.
 	DeleteEmptyJobCounts(ctx context.Context) (int64, error)
 	// DeleteEndedWorker drops the row of a worker that has ended.
@@ -93,6 +98,8 @@ type Querier interface {
 	DeleteJobRefusals(ctx context.Context, jobID int64) error
 	// DeleteOldAudit removes up to n rows from before a time, the oldest first.
 	DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error)
+	// DeleteOldDeclarations removes contents that no worker has declared since a time, except for the settings of a kind that are in force.
+	DeleteOldDeclarations(ctx context.Context, before int64) (int64, error)
 	// DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.
 	DeleteOldRefusals(ctx context.Context) (int64, error)
 	// DeleteOldScheduleTicks removes the ticks of a schedule but for the newest.
@@ -127,6 +134,8 @@ type Querier interface {
 	EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
+	// EnforceDeclaration puts a content in force, after RetireDeclaration. Zero rows mean that it is already.
+	EnforceDeclaration(ctx context.Context, id string) (int64, error)
 	// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 	// No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
 	// JSON list, or that a scheduled job is due.
@@ -161,6 +170,8 @@ type Querier interface {
 	// GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
 	// other programs change rows that wait.
 	GetChangeMark(ctx context.Context) (GetChangeMarkRow, error)
+	// GetDeclaration returns what is in force of a subject and a name.
+	GetDeclaration(ctx context.Context, arg GetDeclarationParams) (Declaration, error)
 	// GetJob is one job.
 	GetJob(ctx context.Context, id int64) (Job, error)
 	// GetJobFence tells who holds, or held, a job: what a holder reads to learn the outcome of a write it is unsure of.
@@ -213,6 +224,8 @@ type Querier interface {
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
 	// ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportAudit(ctx context.Context, items string) (int64, error)
+	// ImportDeclarations adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportDeclarations(ctx context.Context, items string) (int64, error)
 	// ImportJobErrors adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportJobErrors(ctx context.Context, items string) (int64, error)
 	// ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
@@ -246,6 +259,8 @@ type Querier interface {
 	// ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
 	// a JSON list. Its cost grows with the list.
 	ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error)
+	// ListDeclarations lists all contents that programs declare or declared.
+	ListDeclarations(ctx context.Context) ([]Declaration, error)
 	// ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
 	ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]int64, error)
 	// ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job
@@ -297,6 +312,8 @@ type Querier interface {
 	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
 	// ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids, and whether there is anything to erase.
 	ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error)
+	// ListLiveDeclarations lists what live workers declare of a subject, of one name unless that is NULL: a row for each worker.
+	ListLiveDeclarations(ctx context.Context, arg ListLiveDeclarationsParams) ([]ListLiveDeclarationsRow, error)
 	// ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
 	ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error)
 	// ListLiveWorkers lists the workers that have not ended, oldest first.
@@ -334,11 +351,15 @@ type Querier interface {
 	// ListValueHeads lists the jobs from after one on, in the order of their ids: how the values begin that can be encrypted, and how many bytes
 	// they have.
 	ListValueHeads(ctx context.Context, arg ListValueHeadsParams) ([]ListValueHeadsRow, error)
+	// ListWorkerDeclarations lists what a worker declares. newest is 1 when no live worker declares a newer content of the name.
+	ListWorkerDeclarations(ctx context.Context, workerID int64) ([]ListWorkerDeclarationsRow, error)
 	// ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
 	ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error)
 	// LockCounts lets one recount go on at a time: two at once would find the same counts wrong, and correct them twice. It lasts to
 	// the end of the transaction. On SQLite, where one transaction writes at a time anyway, it does nothing.
 	LockCounts(ctx context.Context) error
+	// LockDeclarations lists all contents of the names that a worker declares, by id. On PostgreSQL it locks them.
+	LockDeclarations(ctx context.Context, workerID int64) ([]LockDeclarationsRow, error)
 	// MendPauses makes the pauses that CountAhead counts begin now, and last as long as they were to.
 	MendPauses(ctx context.Context, arg MendPausesParams) (int64, error)
 	// MendSchedules makes the schedules that CountAhead counts go on now: the next look finds the next tick.
@@ -384,7 +405,7 @@ type Querier interface {
 	// RecountJobs counts the jobs that ended, by reading them all, and adds what the counts are short of, or over. It is one
 	// statement, and so of one moment.
 	RecountJobs(ctx context.Context, now int64) (int64, error)
-	// RegisterWorker adds the row of a worker whose lock is already held and returns its id. schedules is a JSON list, or empty for none.
+	// RegisterWorker adds the row of a worker whose lock is already held and returns its id. declares is a JSON list, or empty for none.
 	// No row means that a live worker has the name, or that the queue is closed by a move.
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)
 	// RekeyJob replaces the values of a job that can be encrypted. Zero rows mean that one of them has changed, or that the job is gone.
@@ -427,6 +448,8 @@ type Querier interface {
 	Resume(ctx context.Context, arg ResumeParams) (int64, error)
 	// ResumeSchedule lets a schedule go on, from the next tick on. Zero rows mean that it is not as it was read, or not there.
 	ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) (int64, error)
+	// RetireDeclaration ends what is in force of a subject and a name, except for one content.
+	RetireDeclaration(ctx context.Context, arg RetireDeclarationParams) (int64, error)
 	// RetryConflicts makes up to n jobs whose promotion or claim was prevented by another job's key be tried now, the longest not tried first.
 	RetryConflicts(ctx context.Context, arg RetryConflictsParams) (int64, error)
 	// RetryRefusals makes the jobs that are set aside for an action be tried now.
@@ -455,6 +478,8 @@ type Querier interface {
 	TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsParams) error
 	// TrimJobAttempts removes the rows of old attempts of a job, up to last, that did not fail.
 	TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error
+	// UndeclareRetention removes the rule that programs declared for the done jobs of a kind. Zero rows mean that there was none.
+	UndeclareRetention(ctx context.Context, kind string) (int64, error)
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 	// when its run_after has come. Another payload has all attempts, whatever those with the old one have used up. It changes none that would
 	// be due only when it is too late to start.

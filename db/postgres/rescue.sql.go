@@ -29,7 +29,8 @@ const countHousework = `-- name: CountHousework :one
 SELECT COUNT(CASE WHEN j.worker_id = CAST($1 AS BIGINT) THEN 1 END) AS held,
        COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST($2 AS BIGINT) THEN 1 END) AS stuck,
        (SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = $1 AND s.ended_at IS NULL) AS self,
-       (SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS live
+       (SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS live,
+       CAST(COALESCE((SELECT MAX(b.id) FROM sqluice_workers AS b WHERE b.ended_at IS NULL), 0) AS BIGINT) AS newest
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running' AND j.finished_at IS NULL
 `
 
@@ -39,14 +40,16 @@ type CountHouseworkParams struct {
 }
 
 type CountHouseworkRow struct {
-	Held  int64 `json:"held"`
-	Stuck int64 `json:"stuck"`
-	Self  int64 `json:"self"`
-	Live  int64 `json:"live"`
+	Held   int64 `json:"held"`
+	Stuck  int64 `json:"stuck"`
+	Self   int64 `json:"self"`
+	Live   int64 `json:"live"`
+	Newest int64 `json:"newest"`
 }
 
 // CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
-// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all.
+// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all; newest is
+// the largest id of them, which differs whenever others live and their number is the same.
 func (q *Queries) CountHousework(ctx context.Context, arg CountHouseworkParams) (CountHouseworkRow, error) {
 	row := q.db.QueryRow(ctx, countHousework, arg.WorkerID, arg.LeaseBefore)
 	var i CountHouseworkRow
@@ -55,6 +58,7 @@ func (q *Queries) CountHousework(ctx context.Context, arg CountHouseworkParams) 
 		&i.Stuck,
 		&i.Self,
 		&i.Live,
+		&i.Newest,
 	)
 	return i, err
 }

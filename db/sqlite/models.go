@@ -4,6 +4,17 @@
 
 package sqlite
 
+type Declaration struct {
+	ID         string `json:"id"`
+	Subject    string `json:"subject"`
+	Name       string `json:"name"`
+	Body       string `json:"body"`
+	Ordinal    int64  `json:"ordinal"`
+	InForce    int64  `json:"in_force"`
+	DeclaredAt int64  `json:"declared_at"`
+	SeenAt     int64  `json:"seen_at"`
+}
+
 type Job struct {
 	ID                int64   `json:"id"`
 	Queue             string  `json:"queue"`
@@ -160,4 +171,5 @@ type Worker struct {
 	EndedAt     *int64  `json:"ended_at"`
 	EndReason   *string `json:"end_reason"`
 	Schedules   string  `json:"schedules"`
+	Declares    string  `json:"declares"`
 }

@@ -149,7 +149,7 @@ func (q *Queries) ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJ
 }
 
 const listLiveWorkers = `-- name: ListLiveWorkers :many
-SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules FROM sqluice_workers AS w WHERE w.ended_at IS NULL ORDER BY w.id
+SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules, w.declares FROM sqluice_workers AS w WHERE w.ended_at IS NULL ORDER BY w.id
 `
 
 // ListLiveWorkers lists the workers that have not ended, oldest first.
@@ -177,6 +177,7 @@ func (q *Queries) ListLiveWorkers(ctx context.Context) ([]Worker, error) {
 			&i.EndedAt,
 			&i.EndReason,
 			&i.Schedules,
+			&i.Declares,
 		); err != nil {
 			return nil, err
 		}
@@ -192,7 +193,7 @@ func (q *Queries) ListLiveWorkers(ctx context.Context) ([]Worker, error) {
 }
 
 const registerWorker = `-- name: RegisterWorker :one
-INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, schedules, started_at, heartbeat_at, lease_until)
+INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, declares, started_at, heartbeat_at, lease_until)
 SELECT ?1, ?2, ?3, ?4,
        ?5, ?6, ?7,
        COALESCE(NULLIF(CAST(?8 AS TEXT), ''), '[]'),
@@ -210,12 +211,12 @@ type RegisterWorkerParams struct {
 	Version    string `json:"version"`
 	Queues     string `json:"queues"`
 	Kinds      string `json:"kinds"`
-	Schedules  string `json:"schedules"`
+	Declares   string `json:"declares"`
 	Now        int64  `json:"now"`
 	LeaseUntil int64  `json:"lease_until"`
 }
 
-// RegisterWorker adds the row of a worker whose lock is already held and returns its id. schedules is a JSON list, or empty for none.
+// RegisterWorker adds the row of a worker whose lock is already held and returns its id. declares is a JSON list, or empty for none.
 // No row means that a live worker has the name, or that the queue is closed by a move.
 func (q *Queries) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error) {
 	row := q.db.QueryRowContext(ctx, registerWorker,
@@ -226,7 +227,7 @@ func (q *Queries) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) 
 		arg.Version,
 		arg.Queues,
 		arg.Kinds,
-		arg.Schedules,
+		arg.Declares,
 		arg.Now,
 		arg.LeaseUntil,
 	)

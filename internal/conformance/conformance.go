@@ -99,6 +99,7 @@ func Run(t *testing.T, open Open) {
 		{"Schedules", scheduleTests},
 		{"ScheduleChanges", scheduleChangeTests},
 		{"Schedulers", schedulerTests},
+		{"Declarations", declarationTests},
 		{"Callbacks", callbackTests()},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
@@ -14,11 +15,11 @@ import (
 
 // ghost is a worker of another process as the database shows it: a row, a lock and claimed jobs.
 type ghost struct {
-	f         *fixture
-	id        int64
-	key       string
-	schedules string // that it declares: a JSON list, or empty
-	release   func(ended bool) error
+	f        *fixture
+	id       int64
+	key      string
+	declares []declare.Declaration
+	release  func(ended bool) error
 }
 
 // ghost adds a live worker: it holds its lock.
@@ -44,8 +45,11 @@ func (g *ghost) register(name string, lease time.Duration) {
 	g.f.Helper()
 	g.f.write(func(ctx context.Context, q db.Querier) (err error) {
 		now := g.f.store.Now()
+		if err := declare.Register(ctx, q, g.declares, now); err != nil {
+			return err
+		}
 		g.id, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
-			Name: name, LockKey: g.key, Host: "elsewhere", Pid: 1, Version: "", Queues: `{"default":10}`, Kinds: `["k"]`, Schedules: g.schedules,
+			Name: name, LockKey: g.key, Host: "elsewhere", Pid: 1, Version: "", Queues: `{"default":10}`, Kinds: `["k"]`, Declares: declare.IDs(g.declares),
 			Now: now.UnixMicro(), LeaseUntil: now.Add(lease).UnixMicro(),
 		})
 		return err

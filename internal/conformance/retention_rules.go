@@ -216,21 +216,25 @@ func testRetentionFromCode(f *fixture) {
 	want(f, "removed twice", f.unkeep("", "k", jobs.StatusDone), false)
 	wantRules("after all are removed")
 	f.drain(jobs.Config{}, kind(2*time.Hour))
-	for _, without := range []time.Duration{jobs.Nothing, 0} { // as a program has it that knows nothing of the rule
-		running := f.start(jobs.Config{}, kind(without))
-		f.live(1)
-		running.stop()
-		wantRules("after a program without Keep", `done jobs of kind "k" 2h0m0s code=true hidden=false`)
+	for _, without := range []time.Duration{jobs.Nothing, 0} { // the newest program with the kind has no rule
+		f.drain(jobs.Config{}, kind(2*time.Hour))
+		wantRules("with two hours again", `done jobs of kind "k" 2h0m0s code=true hidden=false`)
+		f.drain(jobs.Config{}, kind(without))
+		wantRules("after a program without Keep")
 	}
 }
 
 // A program that starts again changes nothing, also when its time is not in whole microseconds, as the rule is.
 func testRetentionFromCodeTwice(f *fixture) {
-	for _, changes := range []int{1, 0} {
-		changed, err := prune.Declare(f.ctx, &engine.Scope{Store: f.store}, map[string]time.Duration{"k": time.Hour + time.Nanosecond})
+	var put []time.Time
+	for range 2 {
+		f.drain(jobs.Config{}, onKind(jobs.Kind[json.RawMessage]{Name: "k", Keep: time.Hour + time.Nanosecond}, nothing))
+		rules, err := inspect.New(f.client).Retentions(f.ctx)
 		f.must(err)
-		want(f, "rules that changed", len(changed), changes)
+		want(f, "rules", len(rules), 1)
+		put = append(put, rules[0].At)
 	}
+	want(f, "when the rule was put", put[1], put[0])
 }
 
 // A pass reads no job again of which it is known that it is kept for longer.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -192,7 +193,9 @@ func testWhyWorkerGone(f *fixture) {
 		{-time.Second, 0, inspect.ReasonNoWorker, jobs.ScheduleUndeclared},
 		{time.Hour, 1, inspect.ReasonSoon, jobs.ScheduleActive},
 	} {
-		g := &ghost{f: f, schedules: `["code"]`}
+		d, err := declare.Schedule(db.PutScheduleParams{Name: "code"})
+		f.must(err)
+		g := &ghost{f: f, declares: []declare.Declaration{d}}
 		g.register(fmt.Sprint("w", test.workers), test.lease)
 		f.wantWhy(id, test.reason)
 		shown, err := f.client.GetSchedule(f.ctx, "code")

@@ -137,9 +137,19 @@ func (q counted) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunni
 	return q.own.CountRunningJobsPerWorker(ctx)
 }
 
+func (q counted) Declare(ctx context.Context, arg db.DeclareParams) error {
+	q.note("Declare")
+	return q.own.Declare(ctx, arg)
+}
+
 func (q counted) DeclareRetention(ctx context.Context, arg db.DeclareRetentionParams) error {
 	q.note("DeclareRetention")
 	return q.own.DeclareRetention(ctx, arg)
+}
+
+func (q counted) DeleteDeclarations(ctx context.Context) error {
+	q.note("DeleteDeclarations")
+	return q.own.DeleteDeclarations(ctx)
 }
 
 func (q counted) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
@@ -195,6 +205,11 @@ func (q counted) DeleteJobRefusals(ctx context.Context, arg int64) error {
 func (q counted) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
 	q.note("DeleteOldAudit")
 	return q.own.DeleteOldAudit(ctx, arg)
+}
+
+func (q counted) DeleteOldDeclarations(ctx context.Context, arg int64) (int64, error) {
+	q.note("DeleteOldDeclarations")
+	return q.own.DeleteOldDeclarations(ctx, arg)
 }
 
 func (q counted) DeleteOldRefusals(ctx context.Context) (int64, error) {
@@ -267,6 +282,11 @@ func (q counted) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, 
 	return q.own.EndWorker(ctx, arg)
 }
 
+func (q counted) EnforceDeclaration(ctx context.Context, arg string) (int64, error) {
+	q.note("EnforceDeclaration")
+	return q.own.EnforceDeclaration(ctx, arg)
+}
+
 func (q counted) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (db.EnqueueClaimedJobRow, error) {
 	q.note("EnqueueClaimedJob")
 	return q.own.EnqueueClaimedJob(ctx, arg)
@@ -320,6 +340,11 @@ func (q counted) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 func (q counted) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
 	q.note("GetChangeMark")
 	return q.own.GetChangeMark(ctx)
+}
+
+func (q counted) GetDeclaration(ctx context.Context, arg db.GetDeclarationParams) (db.Declaration, error) {
+	q.note("GetDeclaration")
+	return q.own.GetDeclaration(ctx, arg)
 }
 
 func (q counted) GetJob(ctx context.Context, arg int64) (db.Job, error) {
@@ -427,6 +452,11 @@ func (q counted) ImportAudit(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportAudit(ctx, arg)
 }
 
+func (q counted) ImportDeclarations(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportDeclarations")
+	return q.own.ImportDeclarations(ctx, arg)
+}
+
 func (q counted) ImportJobErrors(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportJobErrors")
 	return q.own.ImportJobErrors(ctx, arg)
@@ -505,6 +535,11 @@ func (q counted) ListClaimableJobIDs(ctx context.Context, arg db.ListClaimableJo
 func (q counted) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {
 	q.note("ListClaimableQueues")
 	return q.own.ListClaimableQueues(ctx, arg)
+}
+
+func (q counted) ListDeclarations(ctx context.Context) ([]db.Declaration, error) {
+	q.note("ListDeclarations")
+	return q.own.ListDeclarations(ctx)
 }
 
 func (q counted) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
@@ -612,6 +647,11 @@ func (q counted) ListJobsOfUser(ctx context.Context, arg db.ListJobsOfUserParams
 	return q.own.ListJobsOfUser(ctx, arg)
 }
 
+func (q counted) ListLiveDeclarations(ctx context.Context, arg db.ListLiveDeclarationsParams) ([]db.ListLiveDeclarationsRow, error) {
+	q.note("ListLiveDeclarations")
+	return q.own.ListLiveDeclarations(ctx, arg)
+}
+
 func (q counted) ListLiveJobsByUniqueKey(ctx context.Context, arg db.ListLiveJobsByUniqueKeyParams) ([]db.ListLiveJobsByUniqueKeyRow, error) {
 	q.note("ListLiveJobsByUniqueKey")
 	return q.own.ListLiveJobsByUniqueKey(ctx, arg)
@@ -697,6 +737,11 @@ func (q counted) ListValueHeads(ctx context.Context, arg db.ListValueHeadsParams
 	return q.own.ListValueHeads(ctx, arg)
 }
 
+func (q counted) ListWorkerDeclarations(ctx context.Context, arg int64) ([]db.ListWorkerDeclarationsRow, error) {
+	q.note("ListWorkerDeclarations")
+	return q.own.ListWorkerDeclarations(ctx, arg)
+}
+
 func (q counted) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromParams) ([]db.Worker, error) {
 	q.note("ListWorkersFrom")
 	return q.own.ListWorkersFrom(ctx, arg)
@@ -705,6 +750,11 @@ func (q counted) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromPara
 func (q counted) LockCounts(ctx context.Context) error {
 	q.note("LockCounts")
 	return q.own.LockCounts(ctx)
+}
+
+func (q counted) LockDeclarations(ctx context.Context, arg int64) ([]db.LockDeclarationsRow, error) {
+	q.note("LockDeclarations")
+	return q.own.LockDeclarations(ctx, arg)
 }
 
 func (q counted) MendPauses(ctx context.Context, arg db.MendPausesParams) (int64, error) {
@@ -872,6 +922,11 @@ func (q counted) ResumeSchedule(ctx context.Context, arg db.ResumeScheduleParams
 	return q.own.ResumeSchedule(ctx, arg)
 }
 
+func (q counted) RetireDeclaration(ctx context.Context, arg db.RetireDeclarationParams) (int64, error) {
+	q.note("RetireDeclaration")
+	return q.own.RetireDeclaration(ctx, arg)
+}
+
 func (q counted) RetryConflicts(ctx context.Context, arg db.RetryConflictsParams) (int64, error) {
 	q.note("RetryConflicts")
 	return q.own.RetryConflicts(ctx, arg)
@@ -935,6 +990,11 @@ func (q counted) TrimHeldAttempts(ctx context.Context, arg db.TrimHeldAttemptsPa
 func (q counted) TrimJobAttempts(ctx context.Context, arg db.TrimJobAttemptsParams) error {
 	q.note("TrimJobAttempts")
 	return q.own.TrimJobAttempts(ctx, arg)
+}
+
+func (q counted) UndeclareRetention(ctx context.Context, arg string) (int64, error) {
+	q.note("UndeclareRetention")
+	return q.own.UndeclareRetention(ctx, arg)
 }
 
 func (q counted) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {

@@ -24,7 +24,7 @@ type peeked struct {
 }
 
 // housework counts the maintenance work of a worker.
-type housework struct{ Held, Stuck, Self, Live int64 }
+type housework struct{ Held, Stuck, Self, Live, Newest int64 }
 
 // heldJob is a running job of one worker.
 type heldJob struct {
@@ -75,6 +75,7 @@ func (q *queue) peek(g glance) peeked {
 	for _, w := range q.live() {
 		p.Leases[w.id] = w.lease
 		p.Work.Live++
+		p.Work.Newest = max(p.Work.Newest, w.id)
 		if w.id == g.worker {
 			p.Work.Self++
 		}

@@ -78,13 +78,13 @@ func (m *mover) checkEmpty(ctx context.Context) error {
 
 // contents is what a side has.
 type contents struct {
-	rows []string // of the tables that have some, in words, but for workers
+	rows []string // of the tables that have some, in words, except for workers and what their programs declared
 	live []db.Worker
 }
 
 func (s Side) contents(ctx context.Context) (has contents, err error) {
 	err = s.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		if has.rows, err = filled(ctx, q, slices.DeleteFunc(allTables(), func(t table) bool { return t.name == "sqluice_workers" })); err != nil {
+		if has.rows, err = filled(ctx, q, slices.DeleteFunc(allTables(), func(t table) bool { return t.name == "sqluice_workers" || t.name == "sqluice_declarations" })); err != nil {
 			return err
 		}
 		has.live, err = q.ListLiveWorkers(ctx)

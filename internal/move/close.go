@@ -68,12 +68,14 @@ func (m *mover) prepareTarget(ctx context.Context) error {
 	if err := m.reserveIDs(ctx, m.token+markPreparing); err != nil {
 		return err
 	}
-	// Ended workers are no history where there are no jobs, and their ids may conflict. The transaction that only one
+	// Ended workers are no history where there are no jobs, and their ids may conflict. What their programs declared goes with them. The transaction that only one
 	// call completes deletes them, so that no call removes the rows of a faster one.
 	filling := db.CloseQueueParams{Direction: in, Token: m.token, Peer: m.From.Name}
 	n, err := m.To.mark(ctx, m.token+markPreparing, filling, func(ctx context.Context, q db.Querier) error {
-		_, err := q.DeleteEndedWorkers(ctx, math.MaxInt64)
-		return err
+		if _, err := q.DeleteEndedWorkers(ctx, math.MaxInt64); err != nil {
+			return err
+		}
+		return q.DeleteDeclarations(ctx)
 	})
 	if err == nil && n == 0 {
 		err = m.To.fault(errTwice)

@@ -87,7 +87,7 @@ func (m *mover) useUp(ctx context.Context, given db.GetLastIDsRow) error {
 // useUpWorker adds a worker that ended before all others, so that it can be distinguished from them.
 func useUpWorker(ctx context.Context, q db.Querier, id int64) error {
 	ended, reason := int64(0), "stopped"
-	text, err := encode(db.Worker{ID: id, Name: probeName, Queues: "{}", Kinds: "[]", Schedules: "[]", EndedAt: &ended, EndReason: &reason})
+	text, err := encode(db.Worker{ID: id, Name: probeName, Queues: "{}", Kinds: "[]", Schedules: "[]", Declares: "[]", EndedAt: &ended, EndReason: &reason})
 	if err != nil {
 		return err
 	}

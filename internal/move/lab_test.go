@@ -281,13 +281,14 @@ func (l *lab) write(p *place, fn func(ctx context.Context, q db.Querier) error) 
 
 // everything is the content of a place except its closing.
 type everything struct {
-	jobs    []db.Job
-	errors  []db.JobError
-	workers []db.Worker
-	pauses  []db.Pause
-	rules   []db.Retention
-	audit   []db.JobAudit
-	marks   map[[2]string]bool // sensitive fields, by kind and path
+	jobs     []db.Job
+	errors   []db.JobError
+	workers  []db.Worker
+	pauses   []db.Pause
+	rules    []db.Retention
+	declared []db.Declaration
+	audit    []db.JobAudit
+	marks    map[[2]string]bool // sensitive fields, by kind and path
 
 	schedules []db.Schedule
 	ticks     []db.ScheduleTick
@@ -334,6 +335,9 @@ func (l *lab) everything(p *place) everything {
 		}
 		slices.SortFunc(all.pauses, func(a, b db.Pause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) })
 		if all.rules, err = q.ListRetentions(ctx); err != nil {
+			return err
+		}
+		if all.declared, err = q.ListDeclarations(ctx); err != nil {
 			return err
 		}
 		slices.SortFunc(all.rules, func(a, b db.Retention) int {

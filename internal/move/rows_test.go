@@ -107,7 +107,7 @@ func oddities() everything {
 	for i, reason := range []string{"stopped", "crash", "lost"} {
 		all.workers = append(all.workers, db.Worker{
 			ID: int64(3*i + 2), Name: nastyName, LockKey: "key", Host: "", Pid: 0, Version: nasty, Queues: `{"default": 10}`, Kinds: `["k"]`,
-			StartedAt: early + 1, HeartbeatAt: early + 2, LeaseUntil: 0, EndedAt: ptr(last), EndReason: ptr(reason), Schedules: `["s"]`,
+			StartedAt: early + 1, HeartbeatAt: early + 2, LeaseUntil: 0, EndedAt: ptr(last), EndReason: ptr(reason), Schedules: `["s"]`, Declares: `["x"]`,
 		})
 	}
 	all.audit = []db.JobAudit{
@@ -127,6 +127,10 @@ func oddities() everything {
 		{Kind: "k", Status: "done", Keep: ptr[int64](1_000_000), Origin: "client", UpdatedBy: ptr(nastyName), UpdatedAt: early + 1},
 		{Kind: "k", Status: "done", Keep: ptr[int64](7_000_000), Origin: "code"},
 		{Queue: "\u00e9", Kind: nastyName, Status: "cancelled", Keep: ptr[int64](3_153_600_000_000_000), Origin: "client"},
+	}
+	all.declared = []db.Declaration{
+		{ID: strings.Repeat("0a", 16), Subject: "kind", Name: nastyName, Body: `{"keep": "forever"}`, Ordinal: 2, InForce: 1, DeclaredAt: early + 1, SeenAt: last},
+		{ID: strings.Repeat("f", 32), Subject: "schedule", Name: "\u00e9", Body: "{}", Ordinal: 1, SeenAt: early + 1},
 	}
 	all.schedules = []db.Schedule{
 		{Name: "Z", Kind: "k", Queue: "q", Payload: "{}", Options: `{"priority": 5}`, Spec: "* * * * *", Zone: "UTC", CatchUp: "latest", Overlap: "allow", Origin: "client"},
@@ -179,6 +183,7 @@ func (l *lab) put(p *place, all everything) {
 	put(db.Querier.ImportScheduleTicks, len(all.ticks), func(i int) any { return all.ticks[i] })
 	put(db.Querier.ImportUniqueKeys, len(all.keys), func(i int) any { return all.keys[i] })
 	put(db.Querier.ImportPauses, len(all.pauses), func(i int) any { return all.pauses[i] })
+	put(db.Querier.ImportDeclarations, len(all.declared), func(i int) any { return all.declared[i] })
 	put(db.Querier.ImportRetentions, len(all.rules), func(i int) any { return all.rules[i] })
 }
 
@@ -224,6 +229,9 @@ func (l *lab) wantEverything(p *place, want everything) {
 	if len(have.rules)+len(want.rules) > 0 && !reflect.DeepEqual(have.rules, want.rules) {
 		l.Errorf("the rules of retention are\n%+v, not\n%+v", have.rules, want.rules)
 	}
+	if len(have.declared)+len(want.declared) > 0 && !reflect.DeepEqual(have.declared, want.declared) {
+		l.Errorf("the declarations are\n%+v, not\n%+v", have.declared, want.declared)
+	}
 	if len(have.pauses)+len(want.pauses) > 0 && !reflect.DeepEqual(have.pauses, want.pauses) {
 		l.Errorf("the pauses are\n%+v, not\n%+v", have.pauses, want.pauses)
 	}
@@ -242,8 +250,9 @@ func testEveryColumn(l *lab) {
 		"sqluice_jobs": int64(len(all.jobs)), "sqluice_job_errors": int64(len(all.errors)),
 		"sqluice_workers": int64(len(all.workers)), "sqluice_pauses": int64(len(all.pauses)), "sqluice_job_audit": int64(len(all.audit)),
 		"sqluice_schedules": int64(len(all.schedules)), "sqluice_schedule_ticks": int64(len(all.ticks)),
-		"sqluice_unique_keys": int64(len(all.keys)),
-		"sqluice_retentions":  int64(len(all.rules)),
+		"sqluice_unique_keys":  int64(len(all.keys)),
+		"sqluice_retentions":   int64(len(all.rules)),
+		"sqluice_declarations": int64(len(all.declared)),
 	}
 	sums := map[string]Sum{}
 	for _, sum := range report.Sums {

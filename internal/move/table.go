@@ -75,12 +75,14 @@ func tables() []table {
 	}
 }
 
-// named are the tables whose rows have names and no ids. They are read as a whole: queues and kinds that are paused, how long jobs are kept, schedules and their
+// named are the tables whose rows have names and no ids. They are read as a whole: queues and kinds that are paused, what programs declare, how long jobs are kept, schedules and their
 // last ticks, unique keys that are taken until a time. Rows are numbered in the order of their names' bytes, because engines sort text differently.
 func named() []table {
 	return []table{
 		namedTable("sqluice_pauses", "pause", "queues and kinds that are paused", db.Querier.ImportPauses, db.Querier.ListPauses,
 			func(a, b db.Pause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) }),
+		namedTable("sqluice_declarations", "declaration", "what programs declare", db.Querier.ImportDeclarations, db.Querier.ListDeclarations,
+			func(a, b db.Declaration) int { return cmp.Compare(a.ID, b.ID) }),
 		namedTable("sqluice_retentions", "rule of retention", "rules of how long jobs are kept", db.Querier.ImportRetentions, db.Querier.ListRetentions,
 			func(a, b db.Retention) int {
 				return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Origin, b.Origin))

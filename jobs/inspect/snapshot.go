@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/schedule"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -68,6 +69,10 @@ func listWorkers(ctx context.Context, q db.Querier, now time.Time) ([]WorkerInfo
 	if err != nil {
 		return nil, err
 	}
+	declared, err := schedule.Declared(ctx, q, rows, now)
+	if err != nil {
+		return nil, fmt.Errorf("list what workers declare: %w", err)
+	}
 	running := map[int64]int64{}
 	for _, r := range counts {
 		running[r.WorkerID] = r.Jobs
@@ -76,7 +81,7 @@ func listWorkers(ctx context.Context, q db.Querier, now time.Time) ([]WorkerInfo
 	for i, r := range rows {
 		workers[i] = WorkerInfo{
 			ID: r.ID, Name: r.Name, Host: r.Host, PID: int(r.Pid), Version: r.Version, Running: running[r.ID],
-			Queues: slotsFromColumn(r.Queues), Kinds: namesFromColumn(r.Kinds), Schedules: namesFromColumn(r.Schedules),
+			Queues: slotsFromColumn(r.Queues), Kinds: namesFromColumn(r.Kinds), Schedules: declared[r.ID],
 			StartedAt: core.Time(r.StartedAt), Heartbeat: core.Time(r.HeartbeatAt),
 		}
 	}

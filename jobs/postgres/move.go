@@ -14,7 +14,7 @@ type mover struct{ *connections }
 // Settle takes, and at once gives back, locks that every writer's transaction stands in the way of until it ends.
 func (s mover) Settle(ctx context.Context) error {
 	for _, table := range []string{
-		"sqluice_workers", "sqluice_jobs", "sqluice_job_errors", "sqluice_job_audit", "sqluice_pauses", "sqluice_retentions",
+		"sqluice_workers", "sqluice_jobs", "sqluice_job_errors", "sqluice_job_audit", "sqluice_pauses", "sqluice_retentions", "sqluice_declarations",
 		"sqluice_schedules", "sqluice_schedule_ticks", "sqluice_unique_keys", "sqluice_sensitive_fields",
 	} {
 		if err := s.settle(ctx, table); err != nil {

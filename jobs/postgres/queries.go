@@ -164,8 +164,16 @@ func (q queries) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunni
 	return list, nil
 }
 
+func (q queries) Declare(ctx context.Context, arg db.DeclareParams) error {
+	return q.own.Declare(ctx, dbpostgres.DeclareParams(arg))
+}
+
 func (q queries) DeclareRetention(ctx context.Context, arg db.DeclareRetentionParams) error {
 	return q.own.DeclareRetention(ctx, dbpostgres.DeclareRetentionParams(arg))
+}
+
+func (q queries) DeleteDeclarations(ctx context.Context) error {
+	return q.own.DeleteDeclarations(ctx)
 }
 
 func (q queries) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
@@ -210,6 +218,10 @@ func (q queries) DeleteJobRefusals(ctx context.Context, arg int64) error {
 
 func (q queries) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
 	return q.own.DeleteOldAudit(ctx, dbpostgres.DeleteOldAuditParams(arg))
+}
+
+func (q queries) DeleteOldDeclarations(ctx context.Context, arg int64) (int64, error) {
+	return q.own.DeleteOldDeclarations(ctx, arg)
 }
 
 func (q queries) DeleteOldRefusals(ctx context.Context) (int64, error) {
@@ -276,6 +288,10 @@ func (q queries) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, 
 	return q.own.EndWorker(ctx, dbpostgres.EndWorkerParams(arg))
 }
 
+func (q queries) EnforceDeclaration(ctx context.Context, arg string) (int64, error) {
+	return q.own.EnforceDeclaration(ctx, arg)
+}
+
 func (q queries) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (db.EnqueueClaimedJobRow, error) {
 	row, err := q.own.EnqueueClaimedJob(ctx, dbpostgres.EnqueueClaimedJobParams(arg))
 	return db.EnqueueClaimedJobRow(row), err
@@ -336,6 +352,11 @@ func (q queries) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 func (q queries) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
 	row, err := q.own.GetChangeMark(ctx)
 	return db.GetChangeMarkRow(row), err
+}
+
+func (q queries) GetDeclaration(ctx context.Context, arg db.GetDeclarationParams) (db.Declaration, error) {
+	row, err := q.own.GetDeclaration(ctx, dbpostgres.GetDeclarationParams(arg))
+	return db.Declaration(row), err
 }
 
 func (q queries) GetJob(ctx context.Context, arg int64) (db.Job, error) {
@@ -439,6 +460,10 @@ func (q queries) HeartbeatWorker(ctx context.Context, arg db.HeartbeatWorkerPara
 
 func (q queries) ImportAudit(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportAudit(ctx, arg)
+}
+
+func (q queries) ImportDeclarations(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportDeclarations(ctx, arg)
 }
 
 func (q queries) ImportJobErrors(ctx context.Context, arg string) (int64, error) {
@@ -551,6 +576,18 @@ func (q queries) ListClaimableJobIDs(ctx context.Context, arg db.ListClaimableJo
 
 func (q queries) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {
 	return q.own.ListClaimableQueues(ctx, dbpostgres.ListClaimableQueuesParams(arg))
+}
+
+func (q queries) ListDeclarations(ctx context.Context) ([]db.Declaration, error) {
+	rows, err := q.own.ListDeclarations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Declaration, len(rows))
+	for i, row := range rows {
+		list[i] = db.Declaration(row)
+	}
+	return list, nil
 }
 
 func (q queries) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
@@ -721,6 +758,18 @@ func (q queries) ListJobsOfUser(ctx context.Context, arg db.ListJobsOfUserParams
 	list := make([]db.ListJobsOfUserRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.ListJobsOfUserRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListLiveDeclarations(ctx context.Context, arg db.ListLiveDeclarationsParams) ([]db.ListLiveDeclarationsRow, error) {
+	rows, err := q.own.ListLiveDeclarations(ctx, dbpostgres.ListLiveDeclarationsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListLiveDeclarationsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListLiveDeclarationsRow(row)
 	}
 	return list, nil
 }
@@ -897,6 +946,18 @@ func (q queries) ListValueHeads(ctx context.Context, arg db.ListValueHeadsParams
 	return list, nil
 }
 
+func (q queries) ListWorkerDeclarations(ctx context.Context, arg int64) ([]db.ListWorkerDeclarationsRow, error) {
+	rows, err := q.own.ListWorkerDeclarations(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListWorkerDeclarationsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListWorkerDeclarationsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromParams) ([]db.Worker, error) {
 	rows, err := q.own.ListWorkersFrom(ctx, dbpostgres.ListWorkersFromParams(arg))
 	if err != nil {
@@ -911,6 +972,18 @@ func (q queries) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromPara
 
 func (q queries) LockCounts(ctx context.Context) error {
 	return q.own.LockCounts(ctx)
+}
+
+func (q queries) LockDeclarations(ctx context.Context, arg int64) ([]db.LockDeclarationsRow, error) {
+	rows, err := q.own.LockDeclarations(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.LockDeclarationsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.LockDeclarationsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) MendPauses(ctx context.Context, arg db.MendPausesParams) (int64, error) {
@@ -1061,6 +1134,10 @@ func (q queries) ResumeSchedule(ctx context.Context, arg db.ResumeScheduleParams
 	return q.own.ResumeSchedule(ctx, dbpostgres.ResumeScheduleParams(arg))
 }
 
+func (q queries) RetireDeclaration(ctx context.Context, arg db.RetireDeclarationParams) (int64, error) {
+	return q.own.RetireDeclaration(ctx, dbpostgres.RetireDeclarationParams(arg))
+}
+
 func (q queries) RetryConflicts(ctx context.Context, arg db.RetryConflictsParams) (int64, error) {
 	return q.own.RetryConflicts(ctx, dbpostgres.RetryConflictsParams(arg))
 }
@@ -1127,6 +1204,10 @@ func (q queries) TrimHeldAttempts(ctx context.Context, arg db.TrimHeldAttemptsPa
 
 func (q queries) TrimJobAttempts(ctx context.Context, arg db.TrimJobAttemptsParams) error {
 	return q.own.TrimJobAttempts(ctx, dbpostgres.TrimJobAttemptsParams(arg))
+}
+
+func (q queries) UndeclareRetention(ctx context.Context, arg string) (int64, error) {
+	return q.own.UndeclareRetention(ctx, arg)
 }
 
 func (q queries) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {

@@ -190,7 +190,7 @@ func (s *connections) located(ctx context.Context) error {
 // tables are the queue's tables and goose's. A test derives them from the migrations.
 func tables() []string {
 	return []string{
-		"sqluice_job_audit", "sqluice_job_changes", "sqluice_job_counts", "sqluice_job_errors",
+		"sqluice_declarations", "sqluice_job_audit", "sqluice_job_changes", "sqluice_job_counts", "sqluice_job_errors",
 		"sqluice_job_history", "sqluice_jobs", "sqluice_migrations", "sqluice_moves", "sqluice_pauses", "sqluice_refusals", "sqluice_retentions", "sqluice_schedule_ticks",
 		"sqluice_schedules", "sqluice_schema_versions", "sqluice_sensitive_fields", "sqluice_unique_keys", "sqluice_workers",
 	}

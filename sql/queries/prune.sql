@@ -77,3 +77,7 @@ INSERT INTO sqluice_retentions (kind, status, keep, origin, updated_at)
 VALUES (@kind, 'done', sqlc.narg('keep'), 'code', @now)
 ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_at = excluded.updated_at
 WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1);
+
+-- name: UndeclareRetention :execrows
+-- UndeclareRetention removes the rule that programs declared for the done jobs of a kind. Zero rows mean that there was none.
+DELETE FROM sqluice_retentions WHERE status = 'done' AND kind = @kind AND queue = '' AND origin = 'code';

@@ -1,10 +1,10 @@
 -- name: RegisterWorker :one
--- RegisterWorker adds the row of a worker whose lock is already held and returns its id. schedules is a JSON list, or empty for none.
+-- RegisterWorker adds the row of a worker whose lock is already held and returns its id. declares is a JSON list, or empty for none.
 -- No row means that a live worker has the name, or that the queue is closed by a move.
-INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, schedules, started_at, heartbeat_at, lease_until)
+INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, declares, started_at, heartbeat_at, lease_until)
 SELECT @name, @lock_key, @host, @pid,
        @version, @queues, @kinds,
-       COALESCE(NULLIF(CAST(@schedules AS TEXT), ''), '[]'),
+       COALESCE(NULLIF(CAST(@declares AS TEXT), ''), '[]'),
        @now, @now, @lease_until
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING

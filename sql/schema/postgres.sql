@@ -1,5 +1,15 @@
 -- Written by `go test ./sql -update` from the migrated database: what the migrations add up to. DO NOT EDIT.
 
+TABLE sqluice_declarations
+    id text NOT NULL
+    subject sqluice_name NOT NULL
+    name sqluice_name NOT NULL
+    body sqluice_json NOT NULL DEFAULT '{}'::text
+    ordinal sqluice_total NOT NULL
+    in_force bigint NOT NULL DEFAULT 0
+    declared_at sqluice_time NOT NULL
+    seen_at sqluice_time NOT NULL
+
 TABLE sqluice_job_audit
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     at sqluice_time NOT NULL
@@ -173,8 +183,14 @@ TABLE sqluice_workers
     ended_at sqluice_time
     end_reason text
     schedules sqluice_json NOT NULL DEFAULT '[]'::text
+    declares sqluice_json NOT NULL DEFAULT '[]'::text
 
 CONSTRAINTS
+sqluice_declarations sqluice_declarations_body_check: CHECK ((json_typeof((body)::json) = 'object'::text))
+sqluice_declarations sqluice_declarations_id_check: CHECK ((id ~ '^[0-9a-f]{32}$'::text))
+sqluice_declarations sqluice_declarations_in_force_check: CHECK ((in_force = ANY (ARRAY[(0)::bigint, (1)::bigint])))
+sqluice_declarations sqluice_declarations_ordinal_check: CHECK (((ordinal)::bigint > 0))
+sqluice_declarations sqluice_declarations_pkey: PRIMARY KEY (id)
 sqluice_job_audit sqluice_job_audit_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_job_audit sqluice_job_audit_job_ids_check: CHECK (((job_ids)::text ~ '^\[([0-9]{1,19}(,[0-9]{1,19})*)?\]$'::text))
 sqluice_job_audit sqluice_job_audit_pkey: PRIMARY KEY (id)
@@ -212,6 +228,7 @@ sqluice_schema_versions sqluice_schema_versions_check: CHECK ((((version >= 17) 
 sqluice_schema_versions sqluice_schema_versions_pkey: PRIMARY KEY (version)
 sqluice_sensitive_fields sqluice_sensitive_fields_pkey: PRIMARY KEY (kind, path)
 sqluice_unique_keys sqluice_unique_keys_pkey: PRIMARY KEY (kind, unique_key)
+sqluice_workers sqluice_workers_declares_check: CHECK ((json_typeof((declares)::json) = 'array'::text))
 sqluice_workers sqluice_workers_end_reason_check: CHECK ((end_reason = ANY (ARRAY['stopped'::text, 'crash'::text, 'lost'::text])))
 sqluice_workers sqluice_workers_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_workers sqluice_workers_kinds_check: CHECK ((json_typeof((kinds)::json) = 'array'::text))
@@ -222,6 +239,9 @@ sqluice_workers sqluice_workers_queues_check: CHECK ((json_typeof((queues)::json
 sqluice_workers sqluice_workers_schedules_check: CHECK ((json_typeof((schedules)::json) = 'array'::text))
 
 INDEXES
+CREATE UNIQUE INDEX sqluice_declarations_in_force ON sqluice_declarations USING btree (subject, name) WHERE (in_force = 1)
+CREATE INDEX sqluice_declarations_name ON sqluice_declarations USING btree (subject, name, ordinal)
+CREATE UNIQUE INDEX sqluice_declarations_pkey ON sqluice_declarations USING btree (id)
 CREATE INDEX sqluice_job_audit_at ON sqluice_job_audit USING btree (at)
 CREATE INDEX sqluice_job_audit_job ON sqluice_job_audit USING btree (job_id) WHERE (job_id IS NOT NULL)
 CREATE INDEX sqluice_job_audit_many ON sqluice_job_audit USING btree (id) WHERE (job_ids IS NOT NULL)

@@ -1,5 +1,24 @@
 -- Written by `go test ./sql -update` from the migrated database: what the migrations add up to. DO NOT EDIT.
 
+CREATE TABLE sqluice_declarations (
+    id          TEXT    NOT NULL PRIMARY KEY
+                CHECK (length(id) = 32 AND instr(id, char(0)) = 0 AND id NOT GLOB '*[^0-9a-f]*'),
+    subject     TEXT    NOT NULL CHECK (length(subject) BETWEEN 1 AND 200 AND instr(subject, char(0)) = 0),
+    name        TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
+    body        TEXT    NOT NULL DEFAULT '{}'
+                CHECK (json_valid(body) AND instr(body, char(0)) = 0 AND length(CAST(body AS BLOB)) <= 1048576
+                       AND json_type(body) = 'object'),
+    ordinal     INTEGER NOT NULL CHECK (ordinal BETWEEN 1 AND 1000000000000),
+    in_force    INTEGER NOT NULL DEFAULT 0 CHECK (in_force IN (0, 1)),
+    declared_at INTEGER NOT NULL
+                CONSTRAINT declared_at_is_in_unix_microseconds
+                CHECK (declared_at BETWEEN 100000000000000 AND 253402300799999999 OR declared_at = 0),
+    -- When a worker that declares it started last.
+    seen_at     INTEGER NOT NULL
+                CONSTRAINT seen_at_is_in_unix_microseconds
+                CHECK (seen_at BETWEEN 100000000000000 AND 253402300799999999 OR seen_at = 0)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE sqluice_job_audit (
     id      INTEGER PRIMARY KEY
             CONSTRAINT sqluice_job_audit_id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
@@ -332,7 +351,13 @@ CREATE TABLE sqluice_workers (
     schedules    TEXT    NOT NULL DEFAULT '[]'
                  CHECK (json_valid(schedules) AND instr(schedules, char(0)) = 0 AND length(CAST(schedules AS BLOB)) <= 1048576
                         AND json_type(schedules) = 'array')
-) STRICT;
+, declares TEXT NOT NULL DEFAULT '[]'
+    CHECK (json_valid(declares) AND instr(declares, char(0)) = 0 AND length(CAST(declares AS BLOB)) <= 1048576
+           AND json_type(declares) = 'array')) STRICT;
+
+CREATE UNIQUE INDEX sqluice_declarations_in_force ON sqluice_declarations (subject, name) WHERE in_force = 1;
+
+CREATE INDEX sqluice_declarations_name ON sqluice_declarations (subject, name, ordinal);
 
 CREATE INDEX sqluice_job_audit_at ON sqluice_job_audit (at);
 

@@ -2,6 +2,7 @@ DELETE FROM sqluice_jobs;
 DELETE FROM sqluice_job_errors;
 DELETE FROM sqluice_pauses;
 DELETE FROM sqluice_retentions;
+DELETE FROM sqluice_declarations;
 DELETE FROM sqluice_workers;
 DELETE FROM sqluice_job_counts;
 DELETE FROM sqluice_job_changes;

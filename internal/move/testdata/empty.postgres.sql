@@ -1,1 +1,1 @@
-TRUNCATE sqluice_jobs, sqluice_job_errors, sqluice_workers, sqluice_pauses, sqluice_retentions, sqluice_moves, sqluice_job_audit, sqluice_sensitive_fields, sqluice_schedules, sqluice_schedule_ticks, sqluice_unique_keys
+TRUNCATE sqluice_jobs, sqluice_job_errors, sqluice_workers, sqluice_pauses, sqluice_retentions, sqluice_declarations, sqluice_moves, sqluice_job_audit, sqluice_sensitive_fields, sqluice_schedules, sqluice_schedule_ticks, sqluice_unique_keys

@@ -3,6 +3,7 @@ DELETE FROM sqluice_job_errors;
 DELETE FROM sqluice_workers;
 DELETE FROM sqluice_pauses;
 DELETE FROM sqluice_retentions;
+DELETE FROM sqluice_declarations;
 DELETE FROM sqluice_moves;
 DELETE FROM sqluice_job_audit;
 DELETE FROM sqluice_sensitive_fields;

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
@@ -52,5 +53,6 @@ type Options struct {
 	Handlers map[string]Handler              // by kind
 	Prepare  func(ctx context.Context) error // called before the worker claims; an outage is waited out
 
-	Schedules string // those that the worker declares: a JSON list of names
+	Declared  []declare.Declaration // what the program declares
+	Schedules string                // those that the worker declares: a JSON list of names
 }

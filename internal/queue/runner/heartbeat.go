@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
@@ -148,9 +149,7 @@ func (h *heartbeat) look(ctx context.Context) error {
 		return err
 	}
 	h.reportStuck(now)
-	if work.Live > work.Self {
-		err = h.rescuer.EndGoneWorkers(ctx, false, before)
-	}
+	err = h.lookAfterWorkers(ctx, work, before)
 	if work.Self == 0 {
 		return errors.Join(err, h.revive(ctx))
 	}
@@ -158,6 +157,17 @@ func (h *heartbeat) look(ctx context.Context) error {
 		err = errors.Join(err, h.rescuer.Reset(ctx, false, before, nil, ""))
 	}
 	return err
+}
+
+// lookAfterWorkers ends the workers that are gone, and puts in force what this one declares if others live than at the last look.
+func (h *heartbeat) lookAfterWorkers(ctx context.Context, work db.CountHouseworkRow, before int64) (err error) {
+	if work.Live > work.Self {
+		err = h.rescuer.EndGoneWorkers(ctx, false, before)
+	}
+	if work.Self == 0 {
+		return err
+	}
+	return errors.Join(err, h.declared.Look(ctx, declare.Worker{ID: h.workerID(), Name: h.config.Name}, work.Live, work.Newest))
 }
 
 // checkRow checks the schema, and that the worker's row has the queues that the run serves.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/outage"
@@ -54,7 +55,7 @@ func (r *registration) add(ctx context.Context) error {
 	}
 	id, err := r.addWorker(ctx, db.RegisterWorkerParams{
 		Name: r.config.Name, LockKey: key, Host: host, Pid: int64(os.Getpid()), Version: r.config.Version,
-		Queues: queues, Kinds: r.kinds, Schedules: r.schedules,
+		Queues: queues, Kinds: r.kinds, Declares: declare.IDs(r.declared.Declared),
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("register worker %s: %w", strconv.Quote(r.config.Name), err), release(true))
@@ -107,8 +108,10 @@ func (r *registration) addWorker(ctx context.Context, params db.RegisterWorkerPa
 		err := r.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 			now := r.store.Now()
 			params.Now, params.LeaseUntil = core.Micros(now), core.Micros(now.Add(r.config.Lease))
-			var err error
-			id, err = q.RegisterWorker(ctx, params)
+			err := declare.Register(ctx, q, r.declared.Declared, now)
+			if err == nil {
+				id, err = q.RegisterWorker(ctx, params)
+			}
 			return err
 		})
 		if !errors.Is(err, sql.ErrNoRows) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/cipher"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
@@ -34,7 +35,8 @@ type env struct {
 	writing  context.Context // those too; it ends when a stopping run gives up on the database
 
 	cipher    *cipher.Cipher // nil for none
-	schedules string         // those that the worker declares: a JSON list of names
+	declared  *declare.Enforcer
+	schedules string // those that the worker declares: a JSON list of names
 }
 
 // run is one call of Run: the parts of a worker, put together.
@@ -65,6 +67,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
 		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx),
 		cipher: o.Scope.Cipher, schedules: o.Schedules, served: o.Queues,
+		declared: &declare.Enforcer{Scope: o.Scope, Log: log, Declared: o.Declared},
 	}
 	var giveUp context.CancelCauseFunc
 	e.writing, giveUp = context.WithCancelCause(e.values)
@@ -108,7 +111,7 @@ func (r *run) run(ctx context.Context) error {
 	if err := r.reach(ctx, r.registration.add); err != nil {
 		return startFault(ctx, err)
 	}
-	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot, r.settleOverdue} {
+	for _, step := range []func(context.Context) error{r.prepare, r.declare, r.rescuer.Boot, r.settleOverdue} {
 		if err := r.reach(ctx, step); err != nil {
 			return errors.Join(startFault(ctx, err), r.remove())
 		}
@@ -131,6 +134,11 @@ func (r *run) run(ctx context.Context) error {
 	err = errors.Join(err, r.schemaFault(), r.remove())
 	r.log.Info("worker stopped", "worker", r.config.Name)
 	return err
+}
+
+// declare puts in force what the program declares.
+func (r *run) declare(ctx context.Context) error {
+	return r.declared.Start(ctx, declare.Worker{ID: r.workerID(), Name: r.config.Name})
 }
 
 // startFault returns the error of a start, and nil if it was only stopped.

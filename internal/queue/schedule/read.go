@@ -107,17 +107,40 @@ func declaredNow(ctx context.Context, q db.Querier, now time.Time) (map[string]b
 	if err != nil {
 		return nil, err
 	}
+	lists, err := Declared(ctx, q, workers, now)
 	declared := map[string]bool{}
-	for _, w := range workers {
-		var names []string
-		if err := json.Unmarshal([]byte(w.Schedules), &names); err != nil {
-			continue // another program wrote it
-		}
+	for _, names := range lists {
 		for _, name := range names {
 			declared[name] = true
 		}
 	}
-	return declared, nil
+	return declared, err
+}
+
+// Declared returns the names of the schedules that live workers declare, by the worker's id. A program that was built before there was a
+// table of declarations has them in the worker's row.
+func Declared(ctx context.Context, q db.Querier, workers []db.Worker, now time.Time) (map[int64][]string, error) {
+	rows, err := q.ListLiveDeclarations(ctx, db.ListLiveDeclarationsParams{Now: core.Micros(now), Subject: Subject})
+	if err != nil {
+		return nil, err
+	}
+	names := map[int64][]string{}
+	for _, w := range workers {
+		var list []json.RawMessage
+		if err := json.Unmarshal([]byte(w.Schedules), &list); err != nil {
+			continue // another program wrote it
+		}
+		for _, element := range list {
+			var name string
+			if err := json.Unmarshal(element, &name); err == nil {
+				names[w.ID] = append(names[w.ID], name)
+			}
+		}
+	}
+	for _, r := range rows {
+		names[r.WorkerID] = append(names[r.WorkerID], r.Name)
+	}
+	return names, nil
 }
 
 // hide replaces what the view does not show of the schedules' payloads and of the metadata of their options.

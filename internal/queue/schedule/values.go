@@ -8,6 +8,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
+// Subject is the subject of the declarations of schedules.
+const Subject = "schedule"
+
 // The values of a schedule's origin.
 const (
 	OriginClient = "client" // any worker serves it

@@ -10,11 +10,18 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 -- name: ImportWorkers :execrows
 -- ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
-                     lease_until, ended_at, end_reason, schedules)
+                     lease_until, ended_at, end_reason, schedules, declares)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        e.value->>5, e.value->>6, e.value->>7, CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT),
-       CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12, e.value->>13
+       CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12, e.value->>13, e.value->>14
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
+
+-- name: ImportDeclarations :execrows
+-- ImportDeclarations adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_declarations (id, subject, name, body, ordinal, in_force, declared_at, seen_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT),
+       CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportPauses :execrows

@@ -8,9 +8,15 @@ FROM json_each(CAST(@items AS TEXT)) AS e;
 -- name: ImportWorkers :execrows
 -- ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
-                     lease_until, ended_at, end_reason, schedules)
+                     lease_until, ended_at, end_reason, schedules, declares)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
-       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13
+       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14
+FROM json_each(CAST(@items AS TEXT)) AS e;
+
+-- name: ImportDeclarations :execrows
+-- ImportDeclarations adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_declarations (id, subject, name, body, ordinal, in_force, declared_at, seen_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportPauses :execrows

@@ -1,0 +1,137 @@
+package declare
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/schedule"
+)
+
+// The subjects of declarations.
+const (
+	SubjectKind     = "kind"
+	SubjectSchedule = schedule.Subject
+)
+
+// Declaration is one content of a name that a program declares.
+type Declaration struct {
+	ID, Subject, Name string
+	Body              string // a JSON object, without secrets
+
+	schedule db.PutScheduleParams // of a schedule
+	keeps    bool                 // of a kind: there is a rule of how long its done jobs are kept
+	keep     *int64               // that time in microseconds, nil for ever
+}
+
+// Settings are what a program declares of a kind. A zero value is not set, and not in the body.
+type Settings struct {
+	Version     int      `json:"version,omitempty"` // of the payload's form
+	MaxAttempts int      `json:"max_attempts,omitempty"`
+	Timeout     int64    `json:"timeout,omitempty"` // microseconds
+	Queue       string   `json:"queue,omitempty"`
+	Priority    int      `json:"priority,omitempty"`
+	Keep        any      `json:"keep,omitempty"` // microseconds, KeepForever or KeepNothing
+	Aliases     []string `json:"aliases,omitempty"`
+	AliasOf     string   `json:"alias_of,omitempty"` // the kind's present name
+}
+
+// The values of Settings.Keep that are no number.
+const (
+	KeepForever = "forever"
+	KeepNothing = "nothing"
+)
+
+// Kind returns the declaration of a kind.
+func Kind(name string, s Settings) (Declaration, error) {
+	body, err := json.Marshal(s)
+	if err != nil {
+		return Declaration{}, fmt.Errorf("encode the settings of a kind: %w", err)
+	}
+	d := of(SubjectKind, name, string(body), string(body))
+	switch keep := s.Keep.(type) {
+	case int64:
+		d.keeps, d.keep = true, &keep
+	case string:
+		d.keeps = keep == KeepForever
+	}
+	return d, nil
+}
+
+// ScheduleBody is the body of the declaration of a schedule: the part of it that is no secret.
+type ScheduleBody struct {
+	Kind    string `json:"kind"`
+	Queue   string `json:"queue"`
+	Spec    string `json:"spec"`
+	Zone    string `json:"zone"`
+	CatchUp string `json:"catch_up"`
+	Overlap string `json:"overlap"`
+}
+
+// Schedule returns the declaration of a schedule by its row. The id covers the payload and the options too.
+func Schedule(row db.PutScheduleParams) (Declaration, error) {
+	body, err := json.Marshal(ScheduleBody{row.Kind, row.Queue, row.Spec, row.Zone, row.CatchUp, row.Overlap})
+	if err != nil {
+		return Declaration{}, fmt.Errorf("encode a schedule: %w", err)
+	}
+	d := of(SubjectSchedule, row.Name, string(body), string(body)+"\x00"+row.Options+"\x00"+row.Payload)
+	d.schedule = row
+	return d, nil
+}
+
+// of returns a declaration. No part of the content has a NUL.
+func of(subject, name, body, content string) Declaration {
+	sum := sha256.Sum256([]byte(subject + "\x00" + name + "\x00" + content))
+	return Declaration{ID: hex.EncodeToString(sum[:16]), Subject: subject, Name: name, Body: body}
+}
+
+// IDs returns the ids as the row of a worker has them, in their order: workers of one program have the same text.
+func IDs(list []Declaration) string {
+	var ids []string
+	for _, d := range sorted(list) {
+		ids = append(ids, d.ID)
+	}
+	return core.JSONNames(ids)
+}
+
+// Register notes the contents that a worker is about to declare.
+func Register(ctx context.Context, q db.Querier, list []Declaration, now time.Time) error {
+	if len(list) == 0 {
+		return nil
+	}
+	items := make([][4]string, 0, len(list))
+	for _, d := range sorted(list) {
+		items = append(items, [4]string{d.ID, d.Subject, d.Name, d.Body})
+	}
+	text, err := json.Marshal(items)
+	if err != nil {
+		return fmt.Errorf("encode declarations: %w", err)
+	}
+	if err := q.Declare(ctx, db.DeclareParams{Items: string(text), Now: core.Micros(now)}); err != nil {
+		return fmt.Errorf("note what the program declares: %w", err)
+	}
+	return nil
+}
+
+// sorted returns the list in the order of the ids, in which rows are locked.
+func sorted(list []Declaration) []Declaration {
+	return slices.SortedFunc(slices.Values(list), func(a, b Declaration) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// undeclared is the key of a context whose runners declare nothing.
+type undeclared struct{}
+
+// Nothing returns a context with which a runner declares nothing: its handlers are for kinds that other programs declare.
+func Nothing(ctx context.Context) context.Context {
+	return context.WithValue(ctx, undeclared{}, true)
+}
+
+// IsNothing reports whether the context is one of Nothing.
+func IsNothing(ctx context.Context) bool { return ctx.Value(undeclared{}) != nil }

@@ -1,0 +1,286 @@
+package declare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/prune"
+	"github.com/sqluice/sqluice/internal/queue/schedule"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Enforcer puts in force what a worker declares, when it is the newest content of its name that a live worker declares. It is for one
+// goroutine.
+type Enforcer struct {
+	Scope    *engine.Scope
+	Log      *slog.Logger
+	Declared []Declaration
+
+	seen workers // at the last look
+	old  int     // of them, those of programs that put schedules and rules themselves
+}
+
+// workers identifies a set of live workers: ids grow, so two sets of the same size differ in their largest id.
+type workers struct{ number, newest int64 }
+
+// Worker is the caller's own worker.
+type Worker struct {
+	ID   int64
+	Name string
+}
+
+// Start puts in force what the worker declares that has just registered. What people changed of it meanwhile is as declared again.
+func (e *Enforcer) Start(ctx context.Context, w Worker) error {
+	e.seen = workers{}
+	return e.enforce(ctx, w, true)
+}
+
+// Look does what Start does when other workers live than at the last look: number is how many they are, and newest the largest id of
+// them. What people changed stays.
+func (e *Enforcer) Look(ctx context.Context, w Worker, number, newest int64) error {
+	now := workers{number, newest}
+	if now == e.seen {
+		return nil
+	}
+	old, err := e.countOld(ctx)
+	if err == nil {
+		err = e.enforce(ctx, w, old < e.old)
+	}
+	if err != nil {
+		return err
+	}
+	e.seen, e.old = now, old
+	return nil
+}
+
+// countOld counts the live workers of programs that were built before there was a table of declarations. They put schedules and rules of
+// retention when they start, whoever declares them.
+func (e *Enforcer) countOld(ctx context.Context) (old int, err error) {
+	err = e.Scope.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		old = 0
+		live, err := q.ListLiveWorkers(ctx)
+		for _, w := range live {
+			if w.Schedules != "[]" {
+				old++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("list workers: %w", err)
+	}
+	return old, nil
+}
+
+// enforce puts in force what the worker declares, where no live worker declares a newer content. One of several workers does it. With all
+// it also puts back what was changed of a content that is in force.
+func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
+	if len(e.Declared) == 0 {
+		return nil
+	}
+	var due []pending
+	err := e.Scope.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		due, err = e.pending(ctx, q, w, all)
+		return err
+	})
+	if err == nil && len(due) > 0 {
+		err = e.put(ctx, w, all)
+	}
+	if err != nil {
+		return fmt.Errorf("put in force what the program declares: %w", err)
+	}
+	return nil
+}
+
+// pending is a content that a worker puts in force, or whose rows it puts back.
+type pending struct {
+	Declaration
+	inForce bool // already
+}
+
+// pending returns what the worker must put.
+func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool) (due []pending, err error) {
+	rows, err := q.ListWorkerDeclarations(ctx, w.ID)
+	if err != nil {
+		return nil, err
+	}
+	newest := map[string]db.ListWorkerDeclarationsRow{}
+	for _, r := range rows {
+		if r.Newest == 1 {
+			newest[r.ID] = r
+		}
+	}
+	rules, err := q.ListRetentions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range sorted(e.Declared) {
+		r, there := newest[d.ID]
+		if !there {
+			continue
+		}
+		changed := false
+		if r.InForce == 1 {
+			if changed, err = e.changed(ctx, q, d, rules, all); err != nil {
+				return nil, err
+			}
+		}
+		if r.InForce == 0 || changed {
+			due = append(due, pending{d, r.InForce == 1})
+		}
+	}
+	return due, nil
+}
+
+// changed reports whether the rows that follow from a content in force are not as it says. Without all only a rule that a program of before
+// has replaced counts.
+func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rules []db.Retention, all bool) (bool, error) {
+	if d.Subject == SubjectKind {
+		rule := ruleOf(rules, d.Name)
+		if rule == nil {
+			return all && d.keeps, nil
+		}
+		return !d.keeps || core.Deref(rule.Keep) != core.Deref(d.keep), nil
+	}
+	if !all {
+		return false, nil
+	}
+	row, err := schedule.Get(ctx, q, d.Name)
+	if errors.Is(err, jobtype.ErrNoSchedule) {
+		return true, nil
+	}
+	return err == nil && schedule.Differs(&row, d.schedule), err
+}
+
+// ruleOf returns the rule that programs declared for a kind; nil for none.
+func ruleOf(rules []db.Retention, kind string) *db.Retention {
+	for i, r := range rules {
+		if r.Origin == prune.OriginCode && r.Kind == kind && r.Queue == "" && r.Status == string(jobtype.StatusDone) {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// change is a change of a row, for the log and the audit.
+type change struct {
+	message string
+	attrs   []any
+	entry   audit.Entry
+	audited bool
+}
+
+// put puts in force what is pending, in one transaction.
+func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
+	ctx = audit.With(ctx, w.Name)
+	author, err := audit.Of(ctx)
+	if err != nil {
+		return err
+	}
+	var changes []change
+	err = e.Scope.InsertWith(ctx, "", true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
+		changes = nil
+		if _, err := q.LockDeclarations(ctx, w.ID); err != nil {
+			return false, err
+		}
+		due, err := e.pending(ctx, q, w, all) // by now, under the locks
+		if err != nil {
+			return false, err
+		}
+		now := e.Scope.Now()
+		var fired schedule.Fired
+		for _, p := range due {
+			c, err := e.putOne(ctx, q, p, now, &fired)
+			if err != nil {
+				return false, fmt.Errorf("%s %s: %w", p.Subject, strconv.Quote(p.Name), err)
+			}
+			if c == nil {
+				continue
+			}
+			changes = append(changes, *c)
+			if c.audited {
+				if err := author.Record(ctx, q, core.Micros(now), c.entry); err != nil {
+					return false, err
+				}
+			}
+		}
+		return len(fired.Jobs) > 0, lifecycle.CheckOpen(ctx, q)
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		e.Log.Info(c.message, append(c.attrs, "worker", w.Name)...)
+	}
+	return nil
+}
+
+// putOne puts one content in force, with the row that follows from it.
+func (e *Enforcer) putOne(ctx context.Context, q db.Querier, p pending, now time.Time, fired *schedule.Fired) (*change, error) {
+	if !p.inForce {
+		if _, err := q.RetireDeclaration(ctx, db.RetireDeclarationParams{Subject: p.Subject, Name: p.Name, ID: p.ID}); err != nil {
+			return nil, err
+		}
+		if _, err := q.EnforceDeclaration(ctx, p.ID); err != nil {
+			return nil, err
+		}
+	}
+	if p.Subject == SubjectKind {
+		return putRule(ctx, q, p, now)
+	}
+	row := p.schedule
+	if err := schedule.Check(&row, now); err != nil {
+		return nil, err
+	}
+	c, err := schedule.Put(ctx, q, row, now, fired)
+	if err != nil || c.Before == nil && !p.inForce {
+		return nil, err // it is new
+	}
+	if len(c.Before) == 0 && c.Before != nil {
+		return nil, nil // only a fault was taken away
+	}
+	detail, err := encode(c)
+	return &change{
+		message: "the schedule is as the program declares it", attrs: []any{"schedule", p.Name, "change", detail},
+		entry: audit.Entry{Action: jobtype.ActionSchedule, Kind: row.Kind, Queue: row.Queue, Detail: []byte(detail)}, audited: true,
+	}, err
+}
+
+// putRule puts or removes the rule of retention of a kind.
+func putRule(ctx context.Context, q db.Querier, p pending, now time.Time) (*change, error) {
+	rules, err := q.ListRetentions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before, rule := "as the runners are configured", ruleOf(rules, p.Name)
+	if rule != nil {
+		before = prune.KeepText(prune.KeepOf(rule.Keep))
+	}
+	after := "as the runners are configured"
+	switch {
+	case p.keeps:
+		after = prune.KeepText(prune.KeepOf(p.keep))
+		err = q.DeclareRetention(ctx, db.DeclareRetentionParams{Kind: p.Name, Keep: p.keep, Now: core.Micros(now)})
+	case rule != nil:
+		_, err = q.UndeclareRetention(ctx, p.Name)
+	}
+	if err != nil || before == after {
+		return nil, err
+	}
+	detail, err := encode(map[string]string{"before": before, "after": after})
+	return &change{
+		message: "the kind's done jobs are kept for another time", attrs: []any{"kind", p.Name, "keep", after, "before", before},
+		entry: audit.Entry{Action: jobtype.ActionSetRetention, Kind: p.Name, Detail: []byte(detail)}, audited: p.inForce || rule != nil,
+	}, err
+}
+
+func encode(v any) (string, error) { return core.Encode("detail", v) }

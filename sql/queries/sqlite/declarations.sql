@@ -1,0 +1,41 @@
+-- name: Declare :exec
+-- Declare notes the contents that a program declares: a JSON list of lists of id, subject, name and body, in the order of the ids.
+INSERT INTO sqluice_declarations (id, subject, name, body, ordinal, declared_at, seen_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3,
+       COALESCE((SELECT MAX(d.ordinal) FROM sqluice_declarations AS d WHERE d.subject = e.value->>1 AND d.name = e.value->>2), 0) + 1,
+       @now, @now
+FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at;
+
+-- name: ListWorkerDeclarations :many
+-- ListWorkerDeclarations lists what a worker declares. newest is 1 when no live worker declares a newer content of the name.
+SELECT d.*, CAST(CASE WHEN EXISTS (
+           SELECT 1 FROM sqluice_declarations AS o
+           WHERE o.subject = d.subject AND o.name = d.name AND (o.ordinal > d.ordinal OR o.ordinal = d.ordinal AND o.id > d.id)
+             AND o.id IN (SELECT v.value FROM (SELECT DISTINCT l.declares FROM sqluice_workers AS l WHERE l.ended_at IS NULL) AS s, json_each(s.declares) AS v)
+       ) THEN 0 ELSE 1 END AS BIGINT) AS newest
+FROM sqluice_declarations AS d
+WHERE d.id IN (SELECT e.value FROM sqluice_workers AS w, json_each(w.declares) AS e WHERE w.id = @worker_id)
+ORDER BY d.id;
+
+-- name: LockDeclarations :many
+-- LockDeclarations lists all contents of the names that a worker declares, by id. On PostgreSQL it locks them.
+SELECT d.id, d.subject, d.name FROM sqluice_declarations AS d
+WHERE (d.subject, d.name) IN (
+    SELECT o.subject, o.name FROM sqluice_workers AS w, json_each(w.declares) AS e JOIN sqluice_declarations AS o ON o.id = e.value
+    WHERE w.id = @worker_id)
+ORDER BY d.id;
+
+-- name: ListLiveDeclarations :many
+-- ListLiveDeclarations lists what live workers declare of a subject, of one name unless that is NULL: a row for each worker.
+SELECT w.id AS worker_id, w.name AS worker, w.version AS worker_version, d.id, d.name, d.body, d.in_force, d.declared_at
+FROM sqluice_workers AS w, json_each(w.declares) AS e JOIN sqluice_declarations AS d ON d.id = e.value
+WHERE w.ended_at IS NULL AND 2 * w.lease_until - w.heartbeat_at >= CAST(@now AS BIGINT) AND d.subject = @subject
+  AND (d.name = sqlc.narg('name') OR sqlc.narg('name') IS NULL)
+ORDER BY w.id, d.name;
+
+-- name: DeleteOldDeclarations :execrows
+-- DeleteOldDeclarations removes contents that no worker has declared since a time, except for the settings of a kind that are in force.
+DELETE FROM sqluice_declarations
+WHERE seen_at < @before AND (in_force = 0 OR subject <> 'kind')
+  AND id NOT IN (SELECT v.value FROM (SELECT DISTINCT w.declares FROM sqluice_workers AS w) AS s, json_each(s.declares) AS v);
