@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
@@ -106,7 +108,7 @@ func (m *machine) spoil(t *rapid.T, at *place) (bad bool) {
 	return bad
 }
 
-// declareRules puts the rules of a program, as a runner does when it starts.
+// declareRules puts the rules of a program, as the worker does that puts its declarations in force.
 func (m *machine) declareRules(t *rapid.T) {
 	theirs := map[string]time.Duration{}
 	for _, kind := range some(t, "kinds", kinds, 1, 2) {
@@ -119,8 +121,38 @@ func (m *machine) declare(t *rapid.T, theirs map[string]time.Duration) {
 	want := m.model.declare(theirs)
 	t.Logf("a program keeps %v: %v", theirs, want)
 	each(m, "declare rules", want, nil, func(e *engine) (map[string]time.Duration, error) {
-		return prune.Declare(m.ctx, &port.Scope{Store: e.store}, theirs)
+		changed := map[string]time.Duration{}
+		return changed, e.store.Write(m.ctx, func(ctx context.Context, q db.Querier) error {
+			clear(changed)
+			before, err := declaredRules(ctx, q)
+			if err != nil {
+				return err
+			}
+			for _, kind := range slices.Sorted(maps.Keys(theirs)) {
+				keep := prune.KeepColumn(theirs[kind])
+				if before[kind] == prune.KeepOf(keep) {
+					continue
+				}
+				changed[kind] = before[kind]
+				if err := q.DeclareRetention(ctx, db.DeclareRetentionParams{Kind: kind, Keep: keep, Now: core.Micros(e.store.Now())}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
+}
+
+// declaredRules returns the times of the rules that programs declared, by kind.
+func declaredRules(ctx context.Context, q db.Querier) (map[string]time.Duration, error) {
+	rules, err := q.ListRetentions(ctx)
+	keeps := map[string]time.Duration{}
+	for _, r := range rules {
+		if r.Origin == prune.OriginCode {
+			keeps[r.Kind] = prune.KeepOf(r.Keep)
+		}
+	}
+	return keeps, err
 }
 
 // retention is the pruner of an engine.
