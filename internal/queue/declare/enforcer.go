@@ -63,7 +63,7 @@ func (e *Enforcer) Look(ctx context.Context, w Worker, number, newest int64) err
 }
 
 // countOld counts the live workers of programs that were built before there was a table of declarations. They put schedules and rules of
-// retention when they start, whoever declares them.
+// retention when they start, whatever newer programs declare.
 func (e *Enforcer) countOld(ctx context.Context) (old int, err error) {
 	err = e.Scope.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		old = 0
