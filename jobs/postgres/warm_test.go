@@ -142,7 +142,7 @@ SELECT concat_ws(' ',
 func emptyDatabase(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, `
 SELECT format(CASE WHEN pg_relation_size(c.oid) < 1000000 THEN 'DELETE FROM %I' ELSE 'TRUNCATE %I' END, c.relname) FROM pg_class AS c
-WHERE c.relkind = 'r' AND c.relname LIKE 'sqluice%' AND c.relname <> 'sqluice_migrations' AND c.relnamespace = 'public'::regnamespace
+WHERE c.relkind = 'r' AND c.relname LIKE 'sqluice%' AND c.relname NOT IN ('sqluice_migrations', 'sqluice_schema_versions') AND c.relnamespace = 'public'::regnamespace
 UNION ALL SELECT format('ALTER SEQUENCE %I RESTART', c.relname) FROM pg_class AS c
 WHERE c.relkind = 'S' AND c.relname LIKE 'sqluice%' AND c.relname NOT LIKE 'sqluice_migrations%' AND c.relnamespace = 'public'::regnamespace`)
 	if err != nil {

@@ -8,7 +8,8 @@ CREATE TABLE sqluice_job_errors (
     started_at sqluice_time,
     ended_at   sqluice_time  NOT NULL,
     cause      TEXT          NOT NULL
-               CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled', 'unable')),
+               CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired',
+                                'snoozed', 'released', 'cancelled', 'unable')),
     message    sqluice_text  NOT NULL,
     stack      sqluice_text  NOT NULL DEFAULT ''
 );

@@ -12,7 +12,8 @@ CREATE TABLE sqluice_job_errors (
     ended_at   INTEGER NOT NULL
                CONSTRAINT ended_at_is_in_unix_microseconds CHECK (ended_at BETWEEN 100000000000000 AND 253402300799999999 OR ended_at = 0),
     cause      TEXT    NOT NULL
-               CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled', 'unable')),
+               CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired',
+                                'snoozed', 'released', 'cancelled', 'unable')),
     message    TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
     stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;
