@@ -85,6 +85,7 @@ func TestFaultyDatabases(t *testing.T) {
 		c := newCLI(t)
 		c.enqueue("k")
 		raw(t, c, "INSERT INTO sqluice_migrations (version_id, is_applied) VALUES (999, 1)")
+		raw(t, c, "INSERT INTO sqluice_schema_versions (version, runs_from) VALUES (999, 999)")
 		for _, args := range [][]string{{"enqueue", "k"}, {"list"}, {"up"}} {
 			c.fails(exitFailure, []string{"version 999", "newer"}, args...)
 		}

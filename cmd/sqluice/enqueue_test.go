@@ -198,7 +198,7 @@ func enqueueItems(t *testing.T, c *cli) {
 		c.failsWith(exitFailure, bad, texts, "enqueue", "--items")
 	}
 	c.fails(exitUsage, []string{"--queue", "--items"}, "enqueue", "--items", "--queue", "q")
-	c.fails(exitUsage, []string{`"k"`}, "enqueue", "k", "--items")
+	c.fails(exitUsage, []string{"arguments", "--items"}, "enqueue", "k", "--items")
 	if after := c.run("list", "--json").out; after != before {
 		t.Errorf("something was added: %s", after)
 	}

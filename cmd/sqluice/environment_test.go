@@ -55,7 +55,7 @@ func TestProgramsGetFewVariables(t *testing.T) {
 	}
 	want := []string{
 		"HOME", "LANG", "LC_TIME", "LOGNAME", "OWN", "PATH", "SHELL", "SQLUICE_ATTEMPT", "SQLUICE_JOB_ID", "SQLUICE_KIND",
-		"SQLUICE_MAX_ATTEMPTS", "SQLUICE_QUEUE", "TMPDIR", "TZ", "USER",
+		"SQLUICE_MAX_ATTEMPTS", "SQLUICE_PAYLOAD_VERSION", "SQLUICE_QUEUE", "TMPDIR", "TZ", "USER",
 	}
 	// The environment of the test may have more of LC_*.
 	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "LC_") && name != "LC_TIME" })

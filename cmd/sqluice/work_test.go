@@ -119,7 +119,7 @@ func theEnvironmentTellsOfTheJob(t *testing.T, c *cli) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"SQLUICE_JOB_ID": id, "SQLUICE_KIND": "k", "SQLUICE_QUEUE": "q", "SQLUICE_ATTEMPT": "1", "SQLUICE_MAX_ATTEMPTS": "7",
+		"SQLUICE_JOB_ID": id, "SQLUICE_KIND": "k", "SQLUICE_QUEUE": "q", "SQLUICE_ATTEMPT": "1", "SQLUICE_MAX_ATTEMPTS": "7", "SQLUICE_PAYLOAD_VERSION": "0",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("the environment is %v, want %v", got, want)
