@@ -96,10 +96,16 @@ func withFleet(ctx context.Context, t *trial, address string, store jobs.Store, 
 }
 
 // start starts a process, whose name must be new.
-func (f *fleet) start(r role) (*process, error) {
+func (f *fleet) start(r role) (*process, error) { return f.startProgram("", r) }
+
+// startProgram is start with another build of this program; with this one if program is empty.
+func (f *fleet) startProgram(program string, r role) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
+	}
+	if program != "" {
+		self = program
 	}
 	r.Seed = f.trial.random.Uint64()
 	if r.DB == "" { // else it finds its own way

@@ -149,7 +149,12 @@ func moduleRoot(ctx context.Context) (string, error) {
 }
 
 func build(ctx context.Context, root, binary string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/sqluice")
+	return buildPackage(ctx, root, binary, "./cmd/sqluice")
+}
+
+// buildPackage builds a command of a source.
+func buildPackage(ctx context.Context, root, binary, pkg string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, pkg)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", root, err, said)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/history"
@@ -18,8 +19,8 @@ import (
 )
 
 // laneUpgrade kills migrations, and runs the program of the version before beside this one. Each refuses the other's
-// schema and writes nothing. A migration under a worker stops it and loses none of its jobs. Jobs of a kind that no
-// program knows stay pending.
+// schema and writes nothing, except that the one before runs on a schema whose migrations say so. A migration under a worker loses none of its
+// jobs, and stops the worker where its program is refused. Jobs of a kind that no program knows stay pending.
 func laneUpgrade() lane {
 	return lane{number: 10, name: "upgrades", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
 		return onQueue(ctx, t, func(f *fleet) error {
@@ -210,7 +211,26 @@ const unknownKind = "unknown"
 
 // upgradeBelow migrates the schema under a worker of the version before.
 func (f *fleet) upgradeBelow(ctx context.Context, before earlier) error {
-	err := f.writesNothing(ctx, "the version before on this schema", func() error {
+	found, err := engine.StoreOf(f.client.Store()).Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if before.runsOn = found.RunsFrom != 0 && found.RunsFrom <= before.schema; !before.runsOn {
+		if err := f.beforeRefuses(ctx, before); err != nil {
+			return err
+		}
+	}
+	for range f.trial.scaled(3) {
+		if err := f.migrateBelow(ctx, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beforeRefuses starts a worker and an enqueuer of the version before on this schema.
+func (f *fleet) beforeRefuses(ctx context.Context, before earlier) error {
+	return f.writesNothing(ctx, "the version before on this schema", func() error {
 		worker, err := f.workBefore(before.program)
 		if err != nil {
 			return err
@@ -223,15 +243,29 @@ func (f *fleet) upgradeBelow(ctx context.Context, before earlier) error {
 		f.refuses(enqueuer, "newer")
 		return nil
 	})
+}
+
+// goesOn checks that a worker of the version before works on this schema, and stops it.
+func (f *fleet) goesOn(ctx context.Context, before earlier, worker *process) error {
+	f.trial.count(0, 1)
+	if err := f.enqueueBefore(before.program, f.trial.scaled(200)); err != nil {
+		return err
+	}
+	had, err := worker.events()
 	if err != nil {
 		return err
 	}
-	for range f.trial.scaled(3) {
-		if err := f.migrateBelow(ctx, before); err != nil {
-			return err
-		}
+	err = until(ctx, "the version before works on this schema", func() (bool, error) {
+		events, err := worker.events()
+		return len(events) > len(had), err
+	})
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, worker.stderr.last())
 	}
-	return nil
+	if err := worker.signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return worker.end()
 }
 
 func (f *fleet) migrateBelow(ctx context.Context, before earlier) error {
@@ -272,7 +306,13 @@ func (f *fleet) migrateBelow(ctx context.Context, before earlier) error {
 	if _, err := f.client.Migrate(ctx); err != nil {
 		return fmt.Errorf("migrate below a worker: %w", err)
 	}
-	f.refuses(worker, "newer")
+	if before.runsOn {
+		if err := f.goesOn(ctx, before, worker); err != nil {
+			return err
+		}
+	} else {
+		f.refuses(worker, "newer")
+	}
 	if before.schema < countsSchema {
 		if _, err := inspect.New(f.client).Recount(ctx); err != nil {
 			return err

@@ -31,11 +31,21 @@ var errNoHistory = errors.New("no version before this one is at hand")
 type earlier struct {
 	program string
 	schema  int64
+	runsOn  bool // it runs on this version's schema
 }
 
 // buildBefore builds the command as it was before the last migration was added. It may know a schema some versions
 // older: several migrations may have come together.
 func buildBefore(ctx context.Context, dir string) (earlier, error) {
+	return buildPackageBefore(ctx, dir, "./cmd/sqluice")
+}
+
+// buildChaosBefore builds this program as it was then, for the roles that it knew.
+func buildChaosBefore(ctx context.Context, dir string) (earlier, error) {
+	return buildPackageBefore(ctx, dir, "./internal/chaos")
+}
+
+func buildPackageBefore(ctx context.Context, dir, pkg string) (earlier, error) {
 	source := filepath.Join(dir, "before")
 	if err := unpackBefore(ctx, source); err != nil {
 		return earlier{}, err
@@ -54,8 +64,8 @@ func buildBefore(ctx context.Context, dir string) (earlier, error) {
 	if err != nil {
 		return earlier{}, err
 	}
-	before := earlier{filepath.Join(dir, "sqluice-before"), schema}
-	return before, build(ctx, source, before.program)
+	before := earlier{program: filepath.Join(dir, filepath.Base(pkg)+"-before"), schema: schema}
+	return before, buildPackage(ctx, source, before.program, pkg)
 }
 
 // unpackBefore writes the source as it was before the last migration was added.

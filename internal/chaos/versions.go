@@ -21,7 +21,7 @@ import (
 
 // laneVersions replaces the processes of a service by those of its next release, one after the other, while both enqueue and work. The next
 // release has another version of the payloads, another schedule, a new key, and in half of the rounds another name of the kind. The old
-// one is a build from before the last migration, which comes meanwhile. Processes are killed, an old one is restarted among new ones, and
+// one is, unless it comes back, a build from before the last migration, which comes meanwhile. Processes are killed, an old one is restarted among new ones, and
 // half of the rounds go back to the old release and forward again. Each job is run by a process that knows its kind, version and key;
 // only crashes are charged; the schedule is that of the newest release that lives, and loses or doubles no tick.
 func laneVersions() lane {
@@ -92,13 +92,19 @@ type rollout struct {
 	live       []*process
 }
 
-// processes of each release, while all of them live.
+// declarationsSchema is the version from which on a live worker puts in force what it declares.
+const declarationsSchema = 18
+
+// ofRelease is the number of processes of each release, while all of them live.
 const ofRelease = 3
 
 func newRollout(f *fleet, round int, before earlier) *rollout {
 	random := f.trial.random
 	service := role{Do: doService, Lease: killLease, Grace: time.Second, Slots: 4, Longest: 30 * time.Millisecond}
 	r := &rollout{fleet: f, before: before, old: service, young: service, abort: round%2 == 1}
+	if r.abort && before.schema < declarationsSchema {
+		r.before = earlier{} // a program of before puts its schedule when it starts, and not when it is left alone
+	}
 	r.old.Release = release{Kind: kind, Version: random.IntN(2), Every: time.Second}
 	r.young.Release = release{Kind: kind, Version: r.old.Release.Version + 1, Every: 2 * time.Second}
 	if random.IntN(2) == 0 {
