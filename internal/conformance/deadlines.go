@@ -110,6 +110,7 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	d.add(true, "Client.PauseKind", func(ctx context.Context) error { _, err := c.PauseKind(ctx, "q", late); return err })
 	d.add(true, "Client.ResumeKind", func(ctx context.Context) error { _, err := c.ResumeKind(ctx, "q", late); return err })
 	d.addSchedules()
+	d.add(true, "Client.RevealErrors", func(ctx context.Context) error { _, err := c.RevealErrors(jobs.WithActor(ctx, "me"), failed); return err })
 	d.add(true, "Client.Tx", func(ctx context.Context) error {
 		return c.Tx(ctx, func(ctx context.Context, tx *jobs.Client) error {
 			_, err := tx.Enqueue(ctx, late, one)
@@ -133,6 +134,9 @@ func (d *deadlines) addSchedules() {
 	s := jobs.NewSchedule(name, "0 0 1 1 *", late, json.RawMessage("1"))
 	d.must(c.PutSchedule(d.ctx, s))
 	d.add(true, "Client.PutSchedule", func(ctx context.Context) error { return c.PutSchedule(ctx, s) })
+	d.add(true, "Client.SetSchedule", func(ctx context.Context) error {
+		return c.SetSchedule(ctx, name, jobs.ScheduleChange{Overlap: new(jobs.OverlapSkip)})
+	})
 	d.maybe("Client.PauseSchedule", func(ctx context.Context) error { _, err := c.PauseSchedule(ctx, name); return err })
 	d.maybe("Client.ResumeSchedule", func(ctx context.Context) error { _, err := c.ResumeSchedule(ctx, name); return err })
 	d.maybe("Client.DeleteSchedule", func(ctx context.Context) error { _, err := c.DeleteSchedule(ctx, "none"); return err })
@@ -197,6 +201,7 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 	d.add(false, "Inspector.SensitiveFields", func(ctx context.Context) error { _, err := in.SensitiveFields(ctx); return err })
 	d.add(false, "Inspector.Snapshot", func(ctx context.Context) error { _, err := in.Snapshot(ctx); return err })
 	d.add(false, "Inspector.Stats", func(ctx context.Context) error { _, err := in.Stats(ctx); return err })
+	d.add(false, "Inspector.UnknownNames", func(ctx context.Context) error { _, err := in.UnknownNames(ctx, []string{late}, nil); return err })
 	d.add(false, "Inspector.Why", func(ctx context.Context) error { _, err := in.Why(ctx, waiting); return err })
 	d.add(false, "Inspector.WhySchedule", func(ctx context.Context) error { _, err := in.WhySchedule(ctx, "s"); return err })
 	d.add(false, "Inspector.Workers", func(ctx context.Context) error { _, err := in.Workers(ctx); return err })

@@ -149,7 +149,7 @@ func testErrorGoesToItsCaller(t *testing.T, site *site) {
 	for i := range errs {
 		in := insertOf(f.store, "k", "{}")
 		if i%3 == 1 {
-			in.Job.MaxAttempts = 0
+			in.Job.MaxAttempts = -1
 		}
 		f.group.Go(func() { _, errs[i] = f.store.Insert(t.Context(), in) })
 		f.wait(t, i+1) // so that two that are alike are in a row

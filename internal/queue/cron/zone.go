@@ -30,7 +30,9 @@ type ZoneError struct {
 	NoData bool // the system has no zones at all
 }
 
-func (e *ZoneError) Error() string { return fmt.Sprintf("zone %q: must %s: %v", e.Name, e.Must(), e.Err) }
+func (e *ZoneError) Error() string {
+	return fmt.Sprintf("zone %q: must %s: %v", e.Name, e.Must(), e.Err)
+}
 func (e *ZoneError) Unwrap() error { return e.Err }
 
 // Must returns what a zone must be, as a phrase that follows "must".
