@@ -119,7 +119,7 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	for _, name := range append([]string{k.Name}, k.Aliases...) {
 		r.handle(handler{
 			kind: name, queue: k.Queue, settings: jobrow.Settings{MaxAttempts: k.MaxAttempts, Timeout: k.Timeout}, retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
-			version: k.Version,
+			version:  k.Version,
 			declares: k.declares(name),
 			run: func(ctx context.Context, job *Job) error {
 				args := new(T)
