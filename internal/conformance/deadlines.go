@@ -110,7 +110,10 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	d.add(true, "Client.PauseKind", func(ctx context.Context) error { _, err := c.PauseKind(ctx, "q", late); return err })
 	d.add(true, "Client.ResumeKind", func(ctx context.Context) error { _, err := c.ResumeKind(ctx, "q", late); return err })
 	d.addSchedules()
-	d.add(true, "Client.RevealErrors", func(ctx context.Context) error { _, err := c.RevealErrors(jobs.WithActor(ctx, "me"), failed); return err })
+	d.add(true, "Client.RevealErrors", func(ctx context.Context) error {
+		_, err := c.RevealErrors(jobs.WithActor(ctx, "me"), failed)
+		return err
+	})
 	d.add(true, "Client.Tx", func(ctx context.Context) error {
 		return c.Tx(ctx, func(ctx context.Context, tx *jobs.Client) error {
 			_, err := tx.Enqueue(ctx, late, one)
