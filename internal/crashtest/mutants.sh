@@ -79,7 +79,7 @@ manage_status() {
 immediate_lock() { change sql/control/sqlite/begin.sql 's/BEGIN IMMEDIATE/BEGIN/'; }
 
 # The boot check: every other worker is taken for dead.
-boot_check() { change internal/queue/maintenance/rescuer.go 's/^\tcase taken:$/\tcase !taken:\n\tcase taken:/'; }
+boot_check() { change internal/queue/maintenance/rescuer.go 's/^\tcase state == engine\.LockTaken:$/\tcase state != engine.LockTaken:\n\tcase state == engine.LockTaken:/'; }
 
 # The claim's check of its worker: that it was not declared dead.
 dead_claims() {
