@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -85,7 +86,11 @@ func TestUnderFIPS(t *testing.T) {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=.", "-test.short")
 	cmd.Env = append(os.Environ(), "GODEBUG="+mode)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("this program runs under an emulator, and the system does not start it again")
+	}
+	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
