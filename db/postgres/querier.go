@@ -52,8 +52,8 @@ type Querier interface {
 	// CountCrashes raises the crash count of the stuck jobs whose process ended.
 	CountCrashes(ctx context.Context) (int64, error)
 	// CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
-	// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all; newest is
-	// the largest id of them, which differs whenever others live and their number is the same.
+	// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all. newest is
+	// the largest id of any worker: it also differs when one has come and gone since the last look.
 	CountHousework(ctx context.Context, arg CountHouseworkParams) (CountHouseworkRow, error)
 	// CountJobs counts the jobs by queue, kind and status, in several rows each: those that are alive in their indexes, those
 	// that ended by what is kept of them. since is the run_after of the first of those that wait. Of the scheduled jobs, the rows

@@ -30,7 +30,7 @@ SELECT COUNT(CASE WHEN j.worker_id = CAST($1 AS BIGINT) THEN 1 END) AS held,
        COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST($2 AS BIGINT) THEN 1 END) AS stuck,
        (SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = $1 AND s.ended_at IS NULL) AS self,
        (SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS live,
-       CAST(COALESCE((SELECT MAX(b.id) FROM sqluice_workers AS b WHERE b.ended_at IS NULL), 0) AS BIGINT) AS newest
+       CAST(COALESCE((SELECT MAX(b.id) FROM sqluice_workers AS b), 0) AS BIGINT) AS newest
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running' AND j.finished_at IS NULL
 `
 
@@ -48,8 +48,8 @@ type CountHouseworkRow struct {
 }
 
 // CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
-// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all; newest is
-// the largest id of them, which differs whenever others live and their number is the same.
+// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all. newest is
+// the largest id of any worker: it also differs when one has come and gone since the last look.
 func (q *Queries) CountHousework(ctx context.Context, arg CountHouseworkParams) (CountHouseworkRow, error) {
 	row := q.db.QueryRow(ctx, countHousework, arg.WorkerID, arg.LeaseBefore)
 	var i CountHouseworkRow

@@ -29,7 +29,7 @@ type Enforcer struct {
 	old  int     // of them, those of programs that put schedules and rules themselves
 }
 
-// workers identifies a set of live workers: ids grow, so two sets of the same size differ in their largest id.
+// workers says how many workers live, and the largest id that any worker had: ids grow, so one that came and went between two looks is seen.
 type workers struct{ number, newest int64 }
 
 // Worker is the caller's own worker.
@@ -45,7 +45,7 @@ func (e *Enforcer) Start(ctx context.Context, w Worker) error {
 }
 
 // Look does what Start does when other workers live than at the last look: number is how many they are, and newest the largest id of
-// them. What people changed stays.
+// all workers, also of those that have ended. What people changed stays.
 func (e *Enforcer) Look(ctx context.Context, w Worker, number, newest int64) error {
 	now := workers{number, newest}
 	if now == e.seen {
