@@ -48,7 +48,7 @@ func (e *Enforcer) Start(ctx context.Context, w Worker) error {
 // all workers, also of those that have ended. What people changed stays.
 func (e *Enforcer) Look(ctx context.Context, w Worker, number, newest int64) error {
 	now := workers{number, newest}
-	if now == e.seen {
+	if now == e.seen || len(e.Declared) == 0 {
 		return nil
 	}
 	old, err := e.countOld(ctx)
@@ -104,7 +104,8 @@ func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 // pending is a content that a worker puts in force, or whose rows it puts back.
 type pending struct {
 	Declaration
-	inForce bool // already
+	inForce bool          // already
+	rule    *db.Retention // of a kind: the rule that programs declared before; nil for none
 }
 
 // pending returns what the worker must put.
@@ -128,14 +129,14 @@ func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool
 		if !there {
 			continue
 		}
-		changed := false
+		changed, rule := false, ruleOf(rules, d)
 		if r.InForce == 1 {
-			if changed, err = e.changed(ctx, q, d, rules, all); err != nil {
+			if changed, err = e.changed(ctx, q, d, rule, all); err != nil {
 				return nil, err
 			}
 		}
 		if r.InForce == 0 || changed {
-			due = append(due, pending{d, r.InForce == 1})
+			due = append(due, pending{d, r.InForce == 1, rule})
 		}
 	}
 	return due, nil
@@ -143,9 +144,8 @@ func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool
 
 // changed reports whether the rows that follow from a content in force are not as it says. Without all only a rule that a program of before
 // has replaced counts.
-func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rules []db.Retention, all bool) (bool, error) {
+func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rule *db.Retention, all bool) (bool, error) {
 	if d.Subject == SubjectKind {
-		rule := ruleOf(rules, d.Name)
 		if rule == nil {
 			return all && d.keeps, nil
 		}
@@ -161,10 +161,13 @@ func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rul
 	return err == nil && schedule.Differs(&row, d.schedule), err
 }
 
-// ruleOf returns the rule that programs declared for a kind; nil for none.
-func ruleOf(rules []db.Retention, kind string) *db.Retention {
+// ruleOf returns the rule that programs declared for the kind of a declaration; nil for none, and for a schedule.
+func ruleOf(rules []db.Retention, d Declaration) *db.Retention {
+	if d.Subject != SubjectKind {
+		return nil
+	}
 	for i, r := range rules {
-		if r.Origin == prune.OriginCode && r.Kind == kind && r.Queue == "" && r.Status == string(jobtype.StatusDone) {
+		if r.Origin == prune.OriginCode && r.Kind == d.Name && r.Queue == "" && r.Status == string(jobtype.StatusDone) {
 			return &rules[i]
 		}
 	}
@@ -257,20 +260,17 @@ func (e *Enforcer) putOne(ctx context.Context, q db.Querier, p pending, now time
 
 // putRule puts or removes the rule of retention of a kind.
 func putRule(ctx context.Context, q db.Querier, p pending, now time.Time) (*change, error) {
-	rules, err := q.ListRetentions(ctx)
-	if err != nil {
-		return nil, err
+	const none = "as the runners are configured"
+	before, after := none, none
+	if p.rule != nil {
+		before = prune.KeepText(prune.KeepOf(p.rule.Keep))
 	}
-	before, rule := "as the runners are configured", ruleOf(rules, p.Name)
-	if rule != nil {
-		before = prune.KeepText(prune.KeepOf(rule.Keep))
-	}
-	after := "as the runners are configured"
+	var err error
 	switch {
 	case p.keeps:
 		after = prune.KeepText(prune.KeepOf(p.keep))
 		err = q.DeclareRetention(ctx, db.DeclareRetentionParams{Kind: p.Name, Keep: p.keep, Now: core.Micros(now)})
-	case rule != nil:
+	case p.rule != nil:
 		_, err = q.UndeclareRetention(ctx, p.Name)
 	}
 	if err != nil || before == after {
@@ -279,7 +279,7 @@ func putRule(ctx context.Context, q db.Querier, p pending, now time.Time) (*chan
 	detail, err := encode(map[string]string{"before": before, "after": after})
 	return &change{
 		message: "the kind's done jobs are kept for another time", attrs: []any{"kind", p.Name, "keep", after, "before", before},
-		entry: audit.Entry{Action: jobtype.ActionSetRetention, Kind: p.Name, Detail: []byte(detail)}, audited: p.inForce || rule != nil,
+		entry: audit.Entry{Action: jobtype.ActionSetRetention, Kind: p.Name, Detail: []byte(detail)}, audited: p.inForce || p.rule != nil,
 	}, err
 }
 
