@@ -23,7 +23,7 @@ func (a *app) hintUnknown(ctx context.Context, c *jobs.Client, kinds, queues []s
 	}
 }
 
-// mostComplained is how many unknown names one command complains about.
+// mostComplained limits the unknown names that one command warns of.
 const mostComplained = 10
 
 func (a *app) complainOf(list []inspect.UnknownName) {

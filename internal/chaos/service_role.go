@@ -25,7 +25,7 @@ const (
 	quietLine      = "quiet"         // lets a service enqueue no more
 )
 
-// release is what the code of a service declares.
+// release holds the declarations in the code of a service.
 type release struct {
 	Version int    // of its payloads
 	Kind    string // the name of its kind; empty for no service
