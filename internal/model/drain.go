@@ -70,6 +70,7 @@ func (q *queue) drain(d drain, info inspect.WorkerInfo) []jobs.Job {
 		q.rescueUnlocked(d.maxCrashes, d.failAll)
 		w = q.register(info, d.lease)
 	}
+	q.undeclare(d.kinds)
 	q.boot(d.maxCrashes, d.failAll)
 	q.settleOverdue()
 	var starts []jobs.Job

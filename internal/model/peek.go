@@ -72,10 +72,12 @@ func (q *queue) peek(g glance) peeked {
 	if j := q.job(g.job); j != nil {
 		p.Status, p.Attempt, p.Holder = j.Status, int64(j.Attempt), j.WorkerID
 	}
+	for _, w := range q.workers {
+		p.Work.Newest = max(p.Work.Newest, w.id)
+	}
 	for _, w := range q.live() {
 		p.Leases[w.id] = w.lease
 		p.Work.Live++
-		p.Work.Newest = max(p.Work.Newest, w.id)
 		if w.id == g.worker {
 			p.Work.Self++
 		}

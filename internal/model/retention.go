@@ -73,6 +73,13 @@ func (q *queue) declare(keeps map[string]time.Duration) map[string]time.Duration
 	return changed
 }
 
+// undeclare removes the rules that programs declared before of kinds for which the newest program declares none.
+func (q *queue) undeclare(kinds []string) {
+	for _, kind := range kinds {
+		delete(q.rules, place{kind: kind, status: jobs.StatusDone, code: true})
+	}
+}
+
 // retentions returns the rules by queue, kind and status.
 func (q *queue) retentions() []inspect.RetentionRule {
 	var list []inspect.RetentionRule

@@ -21,11 +21,16 @@ type schedule struct {
 	ticks    []jobs.ScheduleTick
 }
 
-// next returns the first tick after a time.
+// next returns the first tick after a time, which may be before the schedule was put.
 func (s *schedule) next(after time.Time) time.Time {
 	start := s.Start.Truncate(time.Second)
+	for start.After(after) {
+		start = start.Add(-s.every)
+	}
 	return start.Add((after.Sub(start)/s.every + 1) * s.every)
 }
+
+func (s *schedule) has(at time.Time) bool { return s.next(at.Add(-1)).Equal(at) }
 
 // between returns the last n ticks from one on that are not after a time.
 func (s *schedule) between(first, until time.Time, n int) []time.Time {
@@ -69,8 +74,57 @@ func (q *queue) putSchedule(s schedule) {
 			s.Start, s.Next = old.Start, old.Next
 		}
 		s.Created, s.Paused, s.Owed, s.Last, s.LastJob, s.ticks = old.Created, old.Paused, old.Owed, old.Last, old.LastJob, old.ticks
+		if old.every != s.every && old.Paused.IsZero() {
+			q.takeOver(old, &s)
+		}
 	}
 	q.schedules[s.Name] = &s
+}
+
+// takeOver deals with the ticks that are due of a schedule whose times change: those that the new times have too are caught up, and the
+// last other one is missed. Of each, the last thousand are compared.
+func (q *queue) takeOver(old, s *schedule) {
+	const compared = 1000
+	theirs := old.between(old.Next, q.now, compared)
+	if len(theirs) == 0 {
+		return
+	}
+	both := slices.Concat(theirs, s.between(s.next(old.Next.Add(-1)), q.now, compared))
+	slices.SortFunc(both, time.Time.Compare)
+	both = slices.DeleteFunc(slices.CompactFunc(both, time.Time.Equal), func(at time.Time) bool { return !old.has(at) || !s.has(at) })
+	missed := map[time.Time]time.Time{} // the last one of those that are, and the first one
+	miss := func(list []time.Time) {
+		if len(list) > 0 {
+			missed[list[len(list)-1]] = list[0]
+		}
+	}
+	miss(slices.DeleteFunc(theirs, s.has))
+	var caught []time.Time
+	if s.CatchUp == string(jobs.CatchUpNone) {
+		miss(both)
+	} else {
+		caught = both[max(0, len(both)-s.catchUp):]
+	}
+	q.settleOwed(s)
+	due := slices.Concat(caught, slices.Collect(maps.Keys(missed)))
+	slices.SortFunc(due, time.Time.Compare)
+	for _, at := range due {
+		t := jobs.ScheduleTick{Tick: at, Outcome: jobs.TickMissed, At: q.now}
+		first, isMissed := missed[at]
+		if !isMissed && at.Equal(caught[0]) {
+			first = both[0]
+		}
+		if first.Before(at) {
+			t.MissedSince = first
+		}
+		if s.index(at) >= 0 {
+			continue
+		}
+		s.note(t)
+		if !isMissed {
+			q.take(s, at)
+		}
+	}
 }
 
 // pauseSchedule stops a schedule. A tick that it owes is dropped.
@@ -159,15 +213,7 @@ func (q *queue) isLive(id int64) bool {
 // fire does what is due of a schedule.
 func (q *queue) fire(s *schedule, since time.Time) {
 	s.Updated = q.now
-	if !s.Owed.IsZero() && !q.isLive(s.LastJob) {
-		replaced := int64(0)
-		if s.Overlap == string(jobs.OverlapReplace) {
-			replaced = s.LastJob
-		}
-		owed := s.Owed
-		s.Owed = time.Time{}
-		q.enqueueTick(s, owed, replaced)
-	}
+	q.settleOwed(s)
 	if s.Next.After(q.now) {
 		return
 	}
@@ -186,6 +232,20 @@ func (q *queue) fire(s *schedule, since time.Time) {
 			q.take(s, at)
 		}
 	}
+}
+
+// settleOwed enqueues the job of the tick that a schedule owes, if its last job has ended.
+func (q *queue) settleOwed(s *schedule) {
+	if s.Owed.IsZero() || q.isLive(s.LastJob) {
+		return
+	}
+	replaced := int64(0)
+	if s.Overlap == string(jobs.OverlapReplace) {
+		replaced = s.LastJob
+	}
+	owed := s.Owed
+	s.Owed = time.Time{}
+	q.enqueueTick(s, owed, replaced)
 }
 
 // take enqueues the job of a tick, or does what the schedule says when the last one has not ended.

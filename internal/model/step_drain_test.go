@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -115,13 +117,30 @@ func (e *engine) drain(ctx context.Context, d drain, worker int64) ([]jobs.Job, 
 		starts, err = e.drainWith(ctx, e.newClient(store), d)
 		return err
 	})
-	if len(starts) > 0 && !e.workers.learn(worker, starts[0].WorkerID) {
-		err = errors.Join(err, errors.New("the id of the runner's worker is not above all before it"))
-	}
+	err = errors.Join(err, e.learnRunner(ctx, worker, starts))
 	for i := range starts {
 		starts[i] = e.job(starts[i])
 	}
 	return starts, err
+}
+
+// learnRunner learns the id of the worker of a runner, which is the newest one, and must be that of the jobs that it started.
+func (e *engine) learnRunner(ctx context.Context, worker int64, starts []jobs.Job) error {
+	var mark db.GetChangeMarkRow
+	err := e.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		mark, err = q.GetChangeMark(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(starts) > 0 && starts[0].WorkerID != mark.LastWorker {
+		return fmt.Errorf("the runner's worker was %d, and the newest one is %d", starts[0].WorkerID, mark.LastWorker)
+	}
+	if !e.workers.learn(worker, mark.LastWorker) {
+		return errors.New("the id of the runner's worker is not above all before it")
+	}
+	return nil
 }
 
 func (e *engine) drainWith(ctx context.Context, client *jobs.Client, d drain) ([]jobs.Job, error) {

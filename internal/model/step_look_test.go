@@ -159,6 +159,7 @@ func (e *engine) peek(ctx context.Context, q db.Querier, now time.Time, g glance
 		return p, err
 	}
 	p.Work = housework(work)
+	p.Work.Newest = e.workers.from(work.Newest)
 	held, err := q.ListHeldJobs(ctx, e.workers.to(g.worker))
 	if err != nil {
 		return p, err

@@ -34,6 +34,7 @@ func (m *machine) putSchedule(t *rapid.T) {
 	}
 	overlap := pick(t, "overlap", []jobs.Overlap{jobs.OverlapAllow, jobs.OverlapSkip, jobs.OverlapReplace, jobs.OverlapAfter})
 	s.Spec, s.Zone, s.CatchUp, s.Overlap, s.Declared = "@every "+s.every.String(), "UTC", string(catchUp), string(overlap), true
+	before := m.model.lastJob
 	m.model.putSchedule(s)
 	t.Logf("put schedule %+v", s)
 	parts := []jobs.ScheduleOption{catchUp, overlap, jobs.Queue(s.Queue), jobs.Priority(s.priority), jobs.StartWithin(s.within)}
@@ -42,7 +43,10 @@ func (m *machine) putSchedule(t *rapid.T) {
 	}
 	theirs := jobs.NewSchedule(s.Name, s.Spec, s.Kind, s.Payload, parts...)
 	each(m, "put a schedule", struct{}{}, nil, func(e *engine) (struct{}, error) {
-		return struct{}{}, e.client.PutSchedule(m.ctx, theirs)
+		if err := e.client.PutSchedule(m.ctx, theirs); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, m.learnNew(e, before)
 	})
 }
 

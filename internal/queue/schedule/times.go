@@ -32,7 +32,11 @@ func timesOf(s db.Schedule) (times, error) {
 // next returns the first tick after a time. The error says that there is none.
 func (t times) next(after time.Time) (time.Time, error) {
 	if every := t.spec.Every(); every > 0 {
-		return t.start.Add((after.Sub(t.start)/every + 1) * every), nil
+		past := after.Sub(t.start) % every // since the last tick
+		if past < 0 {
+			past += every // the start is later
+		}
+		return after.Add(every - past), nil
 	}
 	tick := t.spec.Next(after, t.zone)
 	if tick.IsZero() {
