@@ -24,13 +24,13 @@ func Statuses() []Status { return jobtype.Statuses() }
 // ParseStatus returns the status with this name, or an [InvalidError] that lists those that exist.
 func ParseStatus(name string) (Status, error) { return jobtype.ParseStatus(name) }
 
-// SettingSource says what has set a setting of a job that the job may leave to its kind.
+// SettingSource says what has set a setting of a job that the job may leave to its kind. Its text is job, kind or default.
 type SettingSource = jobtype.SettingSource
 
 const (
-	SettingOfJob   = jobtype.SettingOfJob   // an option of the enqueue, or an update
+	SettingDefault = jobtype.SettingDefault // neither of the others has set it
 	SettingOfKind  = jobtype.SettingOfKind  // what the kind declares
-	SettingDefault = jobtype.SettingDefault // neither has set it
+	SettingOfJob   = jobtype.SettingOfJob   // an option of the enqueue, or an update
 )
 
 // Cause is why an attempt did not end well, or how one ended that did not fail.

@@ -51,15 +51,6 @@ type Job struct {
 	held Holder // set in a handler's copy
 }
 
-// SettingSource says what has set a setting of a job that the job may leave to its kind.
-type SettingSource string
-
-const (
-	SettingOfJob   SettingSource = "job"     // an option of the enqueue, or an update
-	SettingOfKind  SettingSource = "kind"    // what the kind declares
-	SettingDefault SettingSource = "default" // neither has set it
-)
-
 // Counted returns how many attempts of the job count, the current one included: all but those that were snoozed or released.
 func (j Job) Counted() int { return j.Attempt - j.Uncounted }
 

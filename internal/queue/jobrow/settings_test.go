@@ -14,15 +14,15 @@ func TestSettingsFillWhatTheJobLeavesOut(t *testing.T) {
 		want jobtype.Job
 	}{
 		"nothing is set": {
-			want: jobtype.Job{MaxAttempts: 25, MaxAttemptsFrom: "default", TimeoutFrom: "default"},
+			want: jobtype.Job{MaxAttempts: 25, MaxAttemptsFrom: jobtype.SettingDefault, TimeoutFrom: jobtype.SettingDefault},
 		},
 		"by the kind": {
 			kind: Settings{MaxAttempts: 5, Timeout: time.Minute},
-			want: jobtype.Job{MaxAttempts: 5, MaxAttemptsFrom: "kind", Timeout: time.Minute, TimeoutFrom: "kind"},
+			want: jobtype.Job{MaxAttempts: 5, MaxAttemptsFrom: jobtype.SettingOfKind, Timeout: time.Minute, TimeoutFrom: jobtype.SettingOfKind},
 		},
 		"by the job": {
 			kind: Settings{MaxAttempts: 5, Timeout: time.Minute}, job: jobtype.Job{MaxAttempts: 2, Timeout: time.Second},
-			want: jobtype.Job{MaxAttempts: 2, MaxAttemptsFrom: "job", Timeout: time.Second, TimeoutFrom: "job"},
+			want: jobtype.Job{MaxAttempts: 2, MaxAttemptsFrom: jobtype.SettingOfJob, Timeout: time.Second, TimeoutFrom: jobtype.SettingOfJob},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
