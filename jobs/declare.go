@@ -57,16 +57,15 @@ func (h handler) declared() declare.Settings {
 }
 
 // declarations returns what the runner declares: the settings of its kinds, and its schedules.
-func (r *Runner) declarations(ctx context.Context, schedules []db.PutScheduleParams) (list []declare.Declaration, err error) {
-	if declare.IsNothing(ctx) {
-		return nil, nil
-	}
-	for kind, settings := range r.settings {
-		d, err := declare.Kind(kind, settings)
-		if err != nil {
-			return nil, err
+func (r *Runner) declarations(schedules []db.PutScheduleParams) (list []declare.Declaration, err error) {
+	if !r.config.Undeclared {
+		for kind, settings := range r.settings {
+			d, err := declare.Kind(kind, settings)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, d)
 		}
-		list = append(list, d)
 	}
 	for _, row := range schedules {
 		d, err := declare.Schedule(row)

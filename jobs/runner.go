@@ -108,6 +108,10 @@ type Config struct {
 	// its own bound: give all of a database the same.
 	HistoryNames int
 
+	// Undeclared makes the runner declare nothing of its kinds: their handlers are for jobs of other programs, which declare how many
+	// attempts they have and how long they are kept. `sqluice work` is such a program.
+	Undeclared bool
+
 	// Middleware wraps every handler, the first one outermost.
 	Middleware []RunMiddleware
 
@@ -320,7 +324,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		}
 		log.Warn("the kind's queue is not one of the runner's queues: only jobs of the kind that are enqueued on one of those run here", "kind", h.kind, "queue", h.queue)
 	}
-	declared, err := r.declarations(ctx, schedules)
+	declared, err := r.declarations(schedules)
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/metrics"
@@ -194,7 +193,6 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 			jobs.Kind[json.RawMessage]{Name: w.kind, Version: jobs.AnyVersion, RetryDelay: f.retry.delay}.Handle(runner, tally.around(w.handle, log))
 		}
 		defer tally.keepShowing()()
-		ctx := declare.Nothing(ctx) // what a kind is, its own program says
 		if f.drain {
 			err = drain(ctx, runner, c, log)
 		} else {
@@ -232,7 +230,7 @@ func outliveReaders() (undo func()) {
 func (f *workFlags) config(log *slog.Logger) jobs.Config {
 	config := jobs.Config{
 		Queues: map[string]int{}, Name: f.name, Version: programVersion(), Grace: f.grace, StopTimeout: f.stop, Lease: f.lease,
-		StuckAfter: 2*killAfter + 5*time.Second, Logger: log,
+		StuckAfter: 2*killAfter + 5*time.Second, Logger: log, Undeclared: true, // what a kind is, its own program says
 	}
 	for queue, n := range f.queues {
 		if n == 0 {

@@ -124,14 +124,3 @@ func Register(ctx context.Context, q db.Querier, list []Declaration, now time.Ti
 func sorted(list []Declaration) []Declaration {
 	return slices.SortedFunc(slices.Values(list), func(a, b Declaration) int { return cmp.Compare(a.ID, b.ID) })
 }
-
-// undeclared is the key of a context whose runners declare nothing.
-type undeclared struct{}
-
-// Nothing returns a context with which a runner declares nothing: its handlers are for kinds that other programs declare.
-func Nothing(ctx context.Context) context.Context {
-	return context.WithValue(ctx, undeclared{}, true)
-}
-
-// IsNothing reports whether the context is one of Nothing.
-func IsNothing(ctx context.Context) bool { return ctx.Value(undeclared{}) != nil }
