@@ -155,7 +155,7 @@ func (p *Pruner) allParts() (parts []*part) {
 		name string
 		run  func(context.Context) error
 	}{
-		{"workers", p.workers}, {"changes", p.audit}, {"refusals", p.refusals}, {"unique keys", p.uniqueKeys}, {"rows that keep ids", p.freeIDs},
+		{"workers", p.workers}, {"declarations", p.declarations}, {"changes", p.audit}, {"refusals", p.refusals}, {"unique keys", p.uniqueKeys}, {"rows that keep ids", p.freeIDs},
 		{"the history", func(ctx context.Context) error {
 			return prune.History(ctx, p.Scope, p.Retention.Minutes, p.Retention.History)
 		}},
@@ -165,6 +165,14 @@ func (p *Pruner) allParts() (parts []*part) {
 		}})
 	}
 	return parts
+}
+
+// declarations removes what no worker has declared for as long as rows of workers are kept.
+func (p *Pruner) declarations(ctx context.Context) error {
+	return p.write(ctx, "declarations", func(ctx context.Context, q db.Querier) error {
+		_, err := q.DeleteOldDeclarations(ctx, core.Micros(p.Scope.Now().Add(-keepWorkers)))
+		return err
+	})
 }
 
 // workers removes old rows of workers that ended: all at once, or, when the database does not let one of them go, each by itself.
