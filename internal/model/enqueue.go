@@ -128,6 +128,7 @@ func latest(a, b time.Time) time.Time {
 
 // settleOverdue does what a worker does from time to time, and a drain when it begins.
 func (q *queue) settleOverdue() {
+	q.mendAhead()
 	q.expire()
 	q.releaseFree()
 	q.resumeDue()

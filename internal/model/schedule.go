@@ -195,6 +195,7 @@ func (q *queue) addTick(s *schedule, tick time.Time) int64 {
 
 // serve does what a worker does that has looked after schedules, pauses and jobs all the time since a moment.
 func (q *queue) serve(since time.Time) {
+	q.mendAhead()
 	q.resumeDue()
 	for _, name := range slices.Sorted(maps.Keys(q.schedules)) {
 		if s := q.schedules[name]; s.Paused.IsZero() && (!s.Next.After(q.now) || !s.Owed.IsZero() && !q.isLive(s.LastJob)) {
@@ -219,7 +220,7 @@ func (q *queue) fire(s *schedule, since time.Time) {
 	}
 	first := s.Next
 	s.Next = s.next(q.now)
-	for i, at := range s.between(first, q.now, s.catchUp) {
+	for i, at := range s.between(s.next(first.Add(-time.Microsecond)), q.now, s.catchUp) { // a mended schedule goes on at no tick
 		t := jobs.ScheduleTick{Tick: at, Outcome: jobs.TickMissed, At: q.now}
 		if i == 0 && at.After(first) {
 			t.MissedSince = first
@@ -281,6 +282,7 @@ func (q *queue) enqueueTick(s *schedule, at time.Time, replaced int64) {
 func (q *queue) scheduleInfos() (list []jobs.ScheduleInfo, ticks map[string][]jobs.ScheduleTick) {
 	ticks = map[string][]jobs.ScheduleTick{}
 	for _, s := range q.schedules {
+		s.Unhandled = !slices.ContainsFunc(q.shown(), func(w *worker) bool { return w.Queues[s.Queue] > 0 && slices.Contains(w.Kinds, s.Kind) })
 		list = append(list, s.ScheduleInfo)
 		ticks[s.Name] = s.ticks
 	}

@@ -28,10 +28,10 @@ type unique struct {
 // keyOf is a unique key, which belongs to a kind.
 type keyOf struct{ kind, key string }
 
-// period is for how long a key is taken, and the job that has taken it, whose row may be gone.
+// period is from when and until when a key is taken, and the job that has taken it, whose row may be gone.
 type period struct {
-	until time.Time
-	job   int64
+	since, until time.Time
+	job          int64
 }
 
 // liveWith returns the live job that has a unique key, and its successor; nil for none.
@@ -139,7 +139,7 @@ func (q *queue) enqueueFor(o order, payload []byte) jobs.Receipt {
 	}
 	o.UniqueKey = ""
 	j := q.add(o, payload)
-	q.periods[k] = period{micros(q.now.Add(o.unique.period)), j.ID}
+	q.periods[k] = period{q.now, micros(q.now.Add(o.unique.period)), j.ID}
 	return jobs.Receipt{ID: j.ID}
 }
 

@@ -38,9 +38,12 @@ func (q *queue) live() []*worker {
 	return list
 }
 
-// shown returns the live workers that have given a sign of life within two leases.
+// shown returns the live workers that have given a sign of life within two leases. One that lies more than a lease ahead does not count.
 func (q *queue) shown() []*worker {
-	return slices.DeleteFunc(q.live(), func(w *worker) bool { return w.lease.Add(max(0, w.lease.Sub(w.Heartbeat))).Before(q.now) })
+	return slices.DeleteFunc(q.live(), func(w *worker) bool {
+		lease := max(0, w.lease.Sub(w.Heartbeat))
+		return w.lease.Add(lease).Before(q.now) || q.isAhead(w.Heartbeat.Add(-lease))
+	})
 }
 
 // register adds a worker, or returns nil when a live one has the name.
