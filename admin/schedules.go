@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/newjob"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/cron"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // How many ticks of a schedule an answer has.
@@ -26,6 +28,8 @@ type schedule struct {
 	Options json.RawMessage `json:"options,omitempty"`
 	Status  string          `json:"state"`
 	Omitted []string        `json:"omitted,omitempty"` // the fields that are too large for a list
+
+	Unknown []inspect.UnknownName `json:"unknown,omitempty"` // in the answer to a put
 }
 
 func scheduleOf(info jobs.ScheduleInfo) schedule {
@@ -128,6 +132,7 @@ type scheduleRequest struct {
 	Zone    string         `json:"zone"`
 	CatchUp string         `json:"catch_up"`
 	Overlap string         `json:"overlap"`
+	Force   bool           `json:"force"`
 }
 
 // spec returns the specification.
@@ -175,10 +180,18 @@ func (h *Handler) putSchedule(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	s, err := q.schedule(name)
-	if err == nil {
-		err = h.client.PutSchedule(r.Context(), s)
-	}
 	if err != nil {
+		return answer{}, err
+	}
+	unknown, err := h.inspector.UnknownNames(r.Context(), []string{q.Kind}, []string{core.Deref(q.Queue)})
+	if err != nil {
+		return answer{}, err
+	}
+	var opts []jobs.PutOption
+	if q.Force {
+		opts = append(opts, jobs.Force())
+	}
+	if err := h.client.PutSchedule(r.Context(), s, opts...); err != nil {
 		return answer{}, err
 	}
 	info, err := h.client.GetSchedule(r.Context(), name)
@@ -187,7 +200,9 @@ func (h *Handler) putSchedule(r *http.Request) (answer, error) {
 		h.logError(r, "reading a changed schedule failed", err)
 		return answer{status: http.StatusNoContent}, nil
 	}
-	return answer{body: scheduleOf(info)}, nil
+	put := scheduleOf(info)
+	put.Unknown = unknown
+	return answer{body: put}, nil
 }
 
 func (h *Handler) deleteSchedule(r *http.Request) (answer, error) {

@@ -19,6 +19,8 @@ type scheduleAnswer struct {
 	jobs.ScheduleInfo
 	Status  string   `json:"state"`
 	Omitted []string `json:"omitted"`
+
+	Unknown []inspect.UnknownName `json:"unknown"`
 }
 
 type scheduleList struct {
@@ -62,6 +64,13 @@ func TestScheduleRoutes(t *testing.T) {
 		often := get[scheduleAnswer](a, http.MethodPut, "/schedules/often", `{"kind": "tidy", "every_ns": 90000000000, "zone": "", "catch_up": "", "overlap": ""}`)
 		if often.Spec != "@every 1m30s" || often.Zone != "UTC" || often.CatchUp != "latest" || often.Overlap != "allow" || string(often.Payload) != "{}" {
 			t.Errorf("a schedule with the defaults is %+v", often)
+		}
+		if !often.Unhandled {
+			t.Errorf("without a worker the schedule is %+v", often)
+		}
+		misspelt := get[scheduleAnswer](a, http.MethodPut, "/schedules/often", `{"kind": "tidyy", "every_ns": 90000000000, "force": true}`)
+		if len(misspelt.Unknown) != 1 || misspelt.Unknown[0] != (inspect.UnknownName{Field: "kind", Name: "tidyy", Nearest: "tidy"}) {
+			t.Errorf("of a misspelt kind the answer says %+v", misspelt.Unknown)
 		}
 		get[scheduleAnswer](a, http.MethodPut, "/schedules/yearly", `{"kind": "tidy", "cron": "@yearly", "payload": "`+strings.Repeat("x", 5000)+`"}`)
 
@@ -113,7 +122,7 @@ func TestScheduleRoutes(t *testing.T) {
 				t.Errorf("the actor of %s is %q", e.Action, e.Actor)
 			}
 		}
-		if got, want := strings.Join(actions, ", "), "delete schedule, pause schedule, resume schedule, pause schedule, run schedule, run schedule, put schedule, put schedule, put schedule"; got != want {
+		if got, want := strings.Join(actions, ", "), "delete schedule, pause schedule, resume schedule, pause schedule, run schedule, run schedule, put schedule, put schedule, put schedule, put schedule"; got != want {
 			t.Errorf("recorded are %s, not %s", got, want)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -71,6 +72,34 @@ func labelsOf(family *dto.MetricFamily) string {
 }
 
 // everything does what makes each metric be exported.
+// unknownVersion leaves a live worker that does not know a version that another program has declared.
+func (l *lab) unknownVersion() {
+	l.Helper()
+	runner := func(version int) *jobs.Runner {
+		r, err := jobs.NewRunner(l.client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+		l.must(err)
+		jobs.Kind[json.RawMessage]{Name: "versioned", Version: version}.Handle(r, func(context.Context, jobs.Job, json.RawMessage) error { return nil })
+		return r
+	}
+	l.must(runner(2).Drain(l.ctx))
+	ctx, stop := context.WithCancel(l.ctx)
+	ended := make(chan error, 1)
+	older := runner(1)
+	go func() { ended <- older.Run(ctx) }()
+	l.Cleanup(func() {
+		stop()
+		l.must(<-ended)
+	})
+	for l.gather()["sqluice_unknown_payload_version"] == nil {
+		select {
+		case err := <-ended:
+			ended <- err
+			l.Fatalf("the runner ended: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 func everything(l *lab) {
 	l.Helper()
 	l.enqueue("good", jobs.Unique("u"))
@@ -93,5 +122,7 @@ func everything(l *lab) {
 	if _, err := l.client.Enqueue(l.ctx, "refused", json.RawMessage("{}")); err == nil {
 		l.Fatal("the job was not refused")
 	}
+	l.must(l.client.PutSchedule(l.ctx, jobs.NewSchedule("s", "@yearly", "nobody's", nil)))
+	l.unknownVersion()
 	l.gather() // reading the queue counts its own statements
 }

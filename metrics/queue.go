@@ -30,7 +30,7 @@ type Queue struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	up, jobs, perQueue, paused, pausedKinds, slots, oldest, workers, unhandled, refused, schedules, overdue *prometheus.Desc
+	up, jobs, perQueue, paused, pausedKinds, slots, oldest, workers, unhandled, refused, schedules, overdue, idle, versions *prometheus.Desc
 
 	mu   sync.Mutex // held while the database is read, so that concurrent scrapes share one reading
 	last reading
@@ -68,13 +68,15 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 		unhandled:   desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
 		refused:     desc("sqluice_refused_jobs", "Jobs that are set aside because the database refuses an action with them, as for a trigger of the application.", "action"),
 		schedules:   desc("sqluice_schedules", "Schedules, by state: active, paused, undeclared (by any live worker), faulty (a worker could not enqueue its job).", "state"),
+		idle:        desc("sqluice_unhandled_schedules", "Active schedules whose kind no live worker takes from their queue.", "queue", "kind"),
+		versions:    desc("sqluice_unknown_payload_version", "The newest version of the kind's payloads that a program has declared, if live workers take the kind, but none takes that version.", "kind"),
 		overdue:     desc("sqluice_schedule_overdue_seconds", "For how long the most overdue of the active schedules has been due; 0 if none is."),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (q *Queue) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.pausedKinds, q.slots, q.oldest, q.workers, q.unhandled, q.refused, q.schedules, q.overdue} {
+	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.pausedKinds, q.slots, q.oldest, q.workers, q.unhandled, q.refused, q.schedules, q.overdue, q.idle, q.versions} {
 		ch <- d
 	}
 }
@@ -125,7 +127,12 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 			gauge(q.oldest, seconds, name, strconv.FormatBool(paused))
 		}
 	}
-	known = new(labels.Names)
+	r.unhandled(gauge, q)
+}
+
+// unhandled gives what no live worker takes: jobs, schedules and versions of payloads.
+func (r reading) unhandled(gauge func(d *prometheus.Desc, value float64, labels ...string), q *Queue) {
+	known := new(labels.Names)
 	sums := map[[2]string]int64{}
 	for _, u := range r.stats.Unhandled {
 		queue, kind := known.Of(u.Queue, u.Kind)
@@ -133,6 +140,24 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	}
 	for pair, n := range sums {
 		gauge(q.unhandled, float64(n), pair[0], pair[1])
+	}
+	known = new(labels.Names)
+	clear(sums)
+	for _, u := range r.schedules.Unhandled {
+		queue, kind := known.Of(u.Queue, u.Kind)
+		sums[[2]string{queue, kind}] += u.Schedules
+	}
+	for pair, n := range sums {
+		gauge(q.idle, float64(n), pair[0], pair[1])
+	}
+	known = new(labels.Names)
+	newest := map[string]int{}
+	for _, u := range r.stats.UnknownVersions {
+		_, kind := known.Of("", u.Kind)
+		newest[kind] = max(newest[kind], u.Version)
+	}
+	for kind, version := range newest {
+		gauge(q.versions, float64(version), kind)
 	}
 }
 

@@ -93,13 +93,21 @@ func (a *app) schedules(ctx context.Context, c *jobs.Client, asJSON bool) error 
 		if s.LastJob != 0 {
 			job = strconv.FormatInt(s.LastJob, 10)
 		}
-		t.row(s.Name, s.Kind, s.Spec, s.Zone, nextTick(now, s), age(now, s.Last), job, s.State())
+		t.row(s.Name, s.Kind, s.Spec, s.Zone, nextTick(now, s), age(now, s.Last), job, scheduleState(s))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	return t.end()
+}
+
+// scheduleState returns the state of a schedule, for people.
+func scheduleState(s jobs.ScheduleInfo) string {
+	if state := s.State(); state != jobs.ScheduleActive || !s.Unhandled {
+		return state
+	}
+	return "active, no worker"
 }
 
 // nextTick returns when a schedule is due, for people.

@@ -63,6 +63,9 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON, all bool) error
 		}
 		a.print("and for %d more kinds and queues: %d pending (--all shows them)", len(rest), sum)
 	}
+	for _, u := range stats.UnknownVersions {
+		a.print("%s", printable(fmt.Sprintf("no worker knows version %d of the payloads of kind %s: the newest that one knows is %d", u.Version, u.Kind, u.Newest), oneLine))
+	}
 	return nil
 }
 

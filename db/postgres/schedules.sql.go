@@ -381,12 +381,14 @@ func (q *Queries) ListScheduleTicks(ctx context.Context, arg ListScheduleTicksPa
 }
 
 const listScheduleTimes = `-- name: ListScheduleTimes :many
-SELECT s.name, s.origin, s.next_at, COALESCE(s.paused_at, 0) AS paused_at, COALESCE(s.fault, '') AS fault
+SELECT s.name, s.kind, s.queue, s.origin, s.next_at, COALESCE(s.paused_at, 0) AS paused_at, COALESCE(s.fault, '') AS fault
 FROM sqluice_schedules AS s
 `
 
 type ListScheduleTimesRow struct {
 	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Queue    string `json:"queue"`
 	Origin   string `json:"origin"`
 	NextAt   int64  `json:"next_at"`
 	PausedAt int64  `json:"paused_at"`
@@ -405,6 +407,8 @@ func (q *Queries) ListScheduleTimes(ctx context.Context) ([]ListScheduleTimesRow
 		var i ListScheduleTimesRow
 		if err := rows.Scan(
 			&i.Name,
+			&i.Kind,
+			&i.Queue,
 			&i.Origin,
 			&i.NextAt,
 			&i.PausedAt,

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/prune"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -20,6 +24,9 @@ var declarationTests = []test{
 	{"ForcedUntilTheNextStart", testForcedSchedule},
 	{"SomeFieldsOfASchedule", testSetSchedule},
 	{"TicksOfAFormerSpecification", testTicksOfFormerSpec},
+	{"VersionThatNoWorkerKnows", testUnknownVersion},
+	{"KindsOfOtherPrograms", testUndeclared},
+	{"OldOnesGo", testOldDeclarations},
 }
 
 // declaring starts a runner of a process of its own that declares the schedule s.
@@ -84,6 +91,113 @@ func testKeepOfLiveWorkers(f *fixture) {
 	keeps(720 * time.Hour)
 	f.must(long.stop())
 	keeps(720 * time.Hour)
+}
+
+// After a deploy that was given up the old program cannot run jobs of the new one's version, which is said before it tries.
+func testUnknownVersion(f *fixture) {
+	in := inspect.New(f.client)
+	kind := func(version int) jobs.Kind[json.RawMessage] {
+		return jobs.Kind[json.RawMessage]{Name: "k", Version: version}
+	}
+	program := func(version int) *running {
+		f.Helper()
+		return f.startOn(f.elsewhere(), jobs.Config{}, onKind(kind(version), nothing))
+	}
+	unknown := func(versions string) {
+		f.Helper()
+		f.eventually("versions that no worker knows are "+versions, func() bool {
+			stats, err := in.Stats(f.ctx)
+			f.must(err)
+			return fmt.Sprint(stats.UnknownVersions) == versions
+		})
+	}
+	_, err := f.client.PauseKind(f.ctx, jobs.DefaultQueue, "k")
+	f.must(err)
+	older := program(1)
+	f.live(1)
+	unknown("[]")
+	given := program(2)
+	f.live(2)
+	f.must(given.stop())
+	receipt, err := kind(2).Enqueue(f.ctx, f.client, json.RawMessage("{}"))
+	f.must(err)
+	unknown("[{k 2 1}]")
+	why := func() (texts []string) {
+		d, err := in.Why(f.ctx, receipt.ID)
+		f.must(err)
+		for _, finding := range d.Findings {
+			if finding.Reason == inspect.ReasonUnknownVersion {
+				texts = append(texts, finding.Text)
+			}
+		}
+		return texts
+	}
+	workers, err := in.Workers(f.ctx)
+	f.must(err)
+	want(f, "why", fmt.Sprint(why()), fmt.Sprintf("[no live worker knows version 2 of the payloads of its kind: worker %q knows 1]", workers[0].Name))
+	newer := program(2)
+	f.live(2)
+	unknown("[]")
+	want(f, "reasons beside a worker that knows it", len(why()), 0)
+	f.must(newer.stop())
+	f.must(older.stop())
+}
+
+// A program for jobs of other programs takes all versions, and declares nothing of their kinds.
+func testUndeclared(f *fixture) {
+	own := f.startOn(f.elsewhere(), jobs.Config{}, onKind(jobs.Kind[json.RawMessage]{Name: "k", Version: 1, Keep: time.Hour}, nothing))
+	f.eventually("the rule is there", func() bool {
+		rules, err := inspect.New(f.client).Retentions(f.ctx)
+		f.must(err)
+		return len(rules) == 1
+	})
+	f.must(own.stop())
+	guest := f.startOn(f.elsewhere(), jobs.Config{Undeclared: true}, onKind(jobs.Kind[json.RawMessage]{Name: "k", Version: jobs.AnyVersion}, nothing))
+	f.live(1)
+	workers, err := inspect.New(f.client).Workers(f.ctx)
+	f.must(err)
+	want(f, "declared versions", len(workers[0].Versions), 0)
+	want(f, "takes a version", workers[0].Takes("k", 7), true)
+	want(f, "takes another kind", workers[0].Takes("other", 0), false)
+	rules, err := inspect.New(f.client).Retentions(f.ctx)
+	f.must(err)
+	want(f, "rules", len(rules), 1)
+	f.must(guest.stop())
+}
+
+// What no worker has declared for long is removed, except for the last settings of a kind. What a worker's row has stays.
+func testOldDeclarations(f *fixture) {
+	program := func(keep time.Duration) *running {
+		f.Helper()
+		return f.startOn(f.elsewhere(), jobs.Config{}, onKind(jobs.Kind[json.RawMessage]{Name: "k", Keep: keep}, nothing))
+	}
+	_, clock, _ := f.late(0, false)
+	clock.late.Store(int64(8 * 24 * time.Hour))
+	pruner := &maintenance.Pruner{
+		Scope: &engine.Scope{Store: clock}, Log: quiet(), Notes: &refusal.Notes{},
+		Retention: maintenance.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever, Audit: prune.Forever},
+	}
+	contents := func(wanted int) {
+		f.Helper()
+		f.write(func(ctx context.Context, q db.Querier) error {
+			rows, err := q.ListDeclarations(ctx)
+			want(f, "contents", len(rows), wanted)
+			return err
+		})
+	}
+	first := program(time.Hour)
+	f.live(1)
+	_, err := pruner.Pass(f.ctx)
+	f.must(err)
+	contents(1)
+	second := program(2 * time.Hour)
+	f.live(2)
+	contents(2)
+	f.must(second.stop())
+	f.must(first.stop())
+	_, err = pruner.Pass(f.ctx) // first the rows of workers
+	f.must(err)
+	contents(1)
 }
 
 // A schedule that a live worker declares is replaced by force alone, until a worker starts with it. Both are in the audit log.

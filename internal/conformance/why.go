@@ -263,8 +263,16 @@ func testWhySchedule(f *fixture) {
 	declare := func(r *jobs.Runner) { r.Schedule(kind.Cron("declared", "@yearly", struct{}{})) }
 	f.must(f.client.PutSchedule(f.ctx, kind.Cron("put", "@yearly", struct{}{})))
 	wantReasons("put", jobs.ScheduleActive, inspect.ReasonNoWorker, inspect.ReasonNotDue)
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("renamed", "@yearly", "nobody", nil)))
 	first := f.start(jobs.Config{}, on("k", nothing), declare)
 	f.live(1)
+	wantReasons("renamed", jobs.ScheduleActive, inspect.ReasonNoWorker, inspect.ReasonNotDue)
+	renamed, err := f.client.GetSchedule(f.ctx, "renamed")
+	f.must(err)
+	want(f, "no worker takes the kind of the schedule", renamed.Unhandled, true)
+	stats, err := in.ScheduleStats(f.ctx)
+	f.must(err)
+	want(f, "schedules without a worker", fmt.Sprint(stats.Unhandled), "[{default nobody 1}]")
 	wantReasons("put", jobs.ScheduleActive, inspect.ReasonNotDue)
 	f.eventually("the schedule is declared", func() bool {
 		_, err := f.client.GetSchedule(f.ctx, "declared")
@@ -276,7 +284,7 @@ func testWhySchedule(f *fixture) {
 	f.start(jobs.Config{}, on("k", nothing))
 	f.live(1)
 	wantReasons("declared", jobs.ScheduleUndeclared, inspect.ReasonUndeclared, inspect.ReasonNotDue)
-	_, err := f.client.PauseSchedule(f.ctx, "put")
+	_, err = f.client.PauseSchedule(f.ctx, "put")
 	f.must(err)
 	wantReasons("put", jobs.SchedulePaused, inspect.ReasonSchedulePaused, inspect.ReasonNotDue)
 	if _, err := in.WhySchedule(f.ctx, "none"); !errors.Is(err, jobs.ErrNoSchedule) {

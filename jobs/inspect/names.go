@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -79,10 +80,10 @@ func (k knownNames) readWorkers(ctx context.Context, q db.Querier) error {
 		}
 		for _, w := range rows {
 			after = w.ID
-			for _, kind := range namesFromColumn(w.Kinds) {
+			for _, kind := range engine.Kinds(w) {
 				k.add(kind, "")
 			}
-			for queue := range slotsFromColumn(w.Queues) {
+			for queue := range engine.Slots(w) {
 				k.add("", queue)
 			}
 		}

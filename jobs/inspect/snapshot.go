@@ -3,10 +3,8 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -51,6 +49,9 @@ func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 			return fmt.Errorf("list pauses: %w", err)
 		}
 		s.Stats, s.Queues = statsOf(s.Counts, due, s.Workers), queuesOf(s.Counts, due, paused, s.Workers)
+		if s.Stats.UnknownVersions, err = unknownVersions(ctx, q, s.Workers); err != nil {
+			return err
+		}
 		s.Waits = waitsOf(s.Counts, due, paused, in.scope.Now())
 		return nil
 	})
@@ -73,6 +74,10 @@ func listWorkers(ctx context.Context, q db.Querier, now time.Time) ([]WorkerInfo
 	if err != nil {
 		return nil, fmt.Errorf("list what workers declare: %w", err)
 	}
+	versions, err := liveVersions(ctx, q, now)
+	if err != nil {
+		return nil, err
+	}
 	running := map[int64]int64{}
 	for _, r := range counts {
 		running[r.WorkerID] = r.Jobs
@@ -81,39 +86,12 @@ func listWorkers(ctx context.Context, q db.Querier, now time.Time) ([]WorkerInfo
 	for i, r := range rows {
 		workers[i] = WorkerInfo{
 			ID: r.ID, Name: r.Name, Host: r.Host, PID: int(r.Pid), Version: r.Version, Running: running[r.ID],
-			Queues: slotsFromColumn(r.Queues), Kinds: namesFromColumn(r.Kinds), Schedules: declared[r.ID],
+			Queues: engine.Slots(r), Kinds: engine.Kinds(r), Versions: versions[r.ID],
+			Schedules: declared[r.ID],
 			StartedAt: core.Time(r.StartedAt), Heartbeat: core.Time(r.HeartbeatAt),
 		}
 	}
 	return workers, nil
-}
-
-// slotsFromColumn returns the slots of each queue of a worker. It leaves out what another program put there and is no
-// number of slots: one such row must not hide all workers.
-func slotsFromColumn(s string) map[string]int {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(s), &members); err != nil {
-		return map[string]int{}
-	}
-	slots := make(map[string]int, len(members))
-	for queue, value := range members {
-		if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
-			slots[queue] = int(n)
-		}
-	}
-	return slots
-}
-
-// namesFromColumn returns the names of kinds or schedules of a worker, without what is no string.
-func namesFromColumn(s string) []string {
-	names := []string{}
-	for _, element := range listFromColumn(s) {
-		var name string
-		if err := json.Unmarshal(element, &name); err == nil {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 func statsOf(counts, due []Count, workers []WorkerInfo) Stats {

@@ -17,6 +17,8 @@ type Stats struct {
 	NextDue       time.Time             `json:"next_due,omitzero"`       // when the next scheduled job falls due
 	Workers       int                   `json:"workers"`                 // that are live
 	Unhandled     []UnhandledWork       `json:"unhandled,omitempty"`     // due jobs that no live worker takes, by queue and kind
+
+	UnknownVersions []UnknownVersion `json:"unknown_versions,omitempty"` // by kind
 }
 
 // UnhandledWork is due jobs of a queue and kind that no live worker takes.
@@ -41,6 +43,7 @@ type WorkerInfo struct {
 	Version   string         `json:"version"`
 	Queues    map[string]int `json:"queues"` // slots by queue: how many of its jobs the worker runs at once
 	Kinds     []string       `json:"kinds"`
+	Versions  map[string]int `json:"versions,omitempty"`  // by kind: the newest version of payloads that it takes, where its program declares it
 	Schedules []string       `json:"schedules,omitempty"` // those that its program declares
 	Running   int64          `json:"running"`             // jobs that it holds now
 	StartedAt time.Time      `json:"started_at"`

@@ -23,29 +23,30 @@ import (
 type Reason string
 
 const (
-	ReasonEnded      Reason = "ended"            // it has a final status
-	ReasonKept       Reason = "kept"             // a rule says how long it is kept after its end
-	ReasonExpired    Reason = "expired"          // no worker had started it by the time that it had to start by
-	ReasonStartBy    Reason = "start-by"         // it waits, and ends as cancelled when it has not started by a time
-	ReasonReplaced   Reason = "replaced"         // its schedule cancelled it for the job of another tick
-	ReasonForgotten  Reason = "forgotten"        // it has ended, and what it carried was erased: it cannot be retried
-	ReasonUniqueKey  Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
-	ReasonRunning    Reason = "running"          // it runs
-	ReasonLease      Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
-	ReasonCancel     Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
-	ReasonUnable     Reason = "unable"           // the workers that claimed it could not run it
-	ReasonNotDue     Reason = "not-due"          // its run-after time is to come
-	ReasonDebounced  Reason = "debounced"        // its run-after time is to come, and another enqueue with its unique key puts it off
-	ReasonSuccessor  Reason = "successor"        // a live job has its unique key: it runs when that has ended
-	ReasonClock      Reason = "clock"            // it is pending before its run-after time: by SQL, or because the clock was set back
-	ReasonMoved      Reason = "queue-moved"      // the queue is closed by a move to another database, or from one
-	ReasonPaused     Reason = "queue-paused"     // no worker claims from its queue
-	ReasonKindPaused Reason = "kind-paused"      // no worker claims its kind from its queue
-	ReasonNoWorker   Reason = "no-worker"        // no live worker takes its kind from its queue
-	ReasonRefused    Reason = "refused"          // the database refuses what would be done with it, as for an index or a trigger of the application
-	ReasonSlots      Reason = "slots-taken"      // the workers that take it have no free slot
-	ReasonAhead      Reason = "jobs-ahead"       // other jobs run before it
-	ReasonSoon       Reason = "soon"             // a worker is about to claim it
+	ReasonEnded          Reason = "ended"            // it has a final status
+	ReasonKept           Reason = "kept"             // a rule says how long it is kept after its end
+	ReasonExpired        Reason = "expired"          // no worker had started it by the time that it had to start by
+	ReasonStartBy        Reason = "start-by"         // it waits, and ends as cancelled when it has not started by a time
+	ReasonReplaced       Reason = "replaced"         // its schedule cancelled it for the job of another tick
+	ReasonForgotten      Reason = "forgotten"        // it has ended, and what it carried was erased: it cannot be retried
+	ReasonUniqueKey      Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
+	ReasonRunning        Reason = "running"          // it runs
+	ReasonLease          Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
+	ReasonCancel         Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
+	ReasonUnable         Reason = "unable"           // the workers that claimed it could not run it
+	ReasonNotDue         Reason = "not-due"          // its run-after time is to come
+	ReasonDebounced      Reason = "debounced"        // its run-after time is to come, and another enqueue with its unique key puts it off
+	ReasonSuccessor      Reason = "successor"        // a live job has its unique key: it runs when that has ended
+	ReasonClock          Reason = "clock"            // it is pending before its run-after time: by SQL, or because the clock was set back
+	ReasonMoved          Reason = "queue-moved"      // the queue is closed by a move to another database, or from one
+	ReasonPaused         Reason = "queue-paused"     // no worker claims from its queue
+	ReasonKindPaused     Reason = "kind-paused"      // no worker claims its kind from its queue
+	ReasonNoWorker       Reason = "no-worker"        // no live worker takes its kind from its queue
+	ReasonUnknownVersion Reason = "unknown-version"  // no live worker knows the version of its payload
+	ReasonRefused        Reason = "refused"          // the database refuses what would be done with it, as for an index or a trigger of the application
+	ReasonSlots          Reason = "slots-taken"      // the workers that take it have no free slot
+	ReasonAhead          Reason = "jobs-ahead"       // other jobs run before it
+	ReasonSoon           Reason = "soon"             // a worker is about to claim it
 )
 
 // Finding is one reason why a job does not run.
@@ -448,6 +449,7 @@ func (w *why) waiting(now time.Time) []Finding {
 			moment(kind.At), pauseEnd(kind.Until), byWhom(kind.By, kind.Reason))},
 		possible{len(w.takers) == 0,
 			say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", strconv.Quote(j.Kind), queue)},
+		w.unknownVersion(),
 		possible{len(w.takers) > 0 && w.waits(now) && w.free == 0,
 			say(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, queue, w.slots)},
 		possible{w.ahead > 0, say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, queue)},

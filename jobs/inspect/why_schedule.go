@@ -58,6 +58,8 @@ func whySchedule(s jobs.ScheduleInfo, served bool, now time.Time) []Finding {
 	return findingsOf(
 		possible{!s.Paused.IsZero(), say(ReasonSchedulePaused, "it is paused since %s, until it is resumed", moment(s.Paused))},
 		possible{!served, say(ReasonNoWorker, "there is no live worker: one enqueues the jobs of schedules")},
+		possible{served && s.Unhandled, say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s: those that it enqueues wait",
+			strconv.Quote(s.Kind), strconv.Quote(s.Queue))},
 		possible{served && !s.Declared, say(ReasonUndeclared, "no live worker declares it: it enqueues nothing until one starts whose program does")},
 		possible{s.Fault != "", say(ReasonFaulty, "a worker could not enqueue its job, and tries again: %s", s.Fault)},
 		possible{!s.Owed.IsZero(), say(ReasonOwed, "the job of the tick %s waits until job %d has ended", moment(s.Owed), s.LastJob)},

@@ -20,6 +20,8 @@ type Schedule struct {
 	Declared bool            `json:"declared"` // a live worker declares it, or none need do so
 	Start    time.Time       `json:"start_at"` // "@every" counts from it
 
+	Unhandled bool `json:"unhandled,omitempty"` // no live worker takes its kind from its queue: the jobs that it enqueues wait
+
 	Next    time.Time `json:"next_at,omitzero"`      // the next tick; not set before a worker has found it
 	Owed    time.Time `json:"owed_at,omitzero"`      // a tick whose job waits for the end of the last one
 	Last    time.Time `json:"last_at,omitzero"`      // the tick of the last job

@@ -93,5 +93,5 @@ WHERE t.schedule = @schedule AND t.replaced_id = CAST(@job_id AS BIGINT) ORDER B
 
 -- name: ListScheduleTimes :many
 -- ListScheduleTimes lists when schedules are due, and what keeps them from it.
-SELECT s.name, s.origin, s.next_at, COALESCE(s.paused_at, 0) AS paused_at, COALESCE(s.fault, '') AS fault
+SELECT s.name, s.kind, s.queue, s.origin, s.next_at, COALESCE(s.paused_at, 0) AS paused_at, COALESCE(s.fault, '') AS fault
 FROM sqluice_schedules AS s;

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -28,4 +30,36 @@ func LiveWorkers(ctx context.Context, q db.Querier, now time.Time) ([]db.Worker,
 		lease := max(0, w.LeaseUntil-w.HeartbeatAt)
 		return core.Time(w.LeaseUntil+lease).Before(now) || core.Time(w.HeartbeatAt-lease).After(now.Add(core.ClockAhead))
 	}), err
+}
+
+// Slots returns the slots of each queue of a worker. It leaves out what another program put there and is no number of slots: one such row
+// must not hide all workers.
+func Slots(w db.Worker) map[string]int {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(w.Queues), &members); err != nil {
+		return map[string]int{}
+	}
+	slots := make(map[string]int, len(members))
+	for queue, value := range members {
+		if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
+			slots[queue] = int(n)
+		}
+	}
+	return slots
+}
+
+// Kinds returns the kinds of a worker, without what is no string.
+func Kinds(w db.Worker) []string {
+	kinds := []string{}
+	var list []json.RawMessage
+	if err := json.Unmarshal([]byte(w.Kinds), &list); err != nil {
+		return kinds
+	}
+	for _, element := range list {
+		var name string
+		if err := json.Unmarshal(element, &name); err == nil {
+			kinds = append(kinds, name)
+		}
+	}
+	return kinds
 }

@@ -37,27 +37,44 @@ func List(ctx context.Context, q db.Querier, after string, n int, now time.Time,
 	return show(ctx, q, rows, now, view)
 }
 
-// States returns how many schedules have each state, and for how long the most overdue one of those that are active has been due.
-func States(ctx context.Context, q db.Querier, now time.Time) (counts map[string]int64, overdue time.Duration, err error) {
+// Overview is how many schedules there are, and whether they are served.
+type Overview struct {
+	States    map[string]int64 // each state, also without a schedule
+	Overdue   time.Duration    // for how long the most overdue active one has been due
+	Unhandled map[Work]int64   // active ones whose kind no live worker takes from their queue
+}
+
+// Work is what a schedule's jobs are.
+type Work struct{ Queue, Kind string }
+
+// Survey counts the schedules.
+func Survey(ctx context.Context, q db.Querier, now time.Time) (Overview, error) {
 	rows, err := q.ListScheduleTimes(ctx)
 	if err != nil {
-		return nil, 0, err
+		return Overview{}, err
 	}
-	declared, err := declaredNow(ctx, q, now)
+	live, err := readLive(ctx, q, now)
 	if err != nil {
-		return nil, 0, err
+		return Overview{}, err
 	}
-	counts = map[string]int64{jobtype.ScheduleActive: 0, jobtype.SchedulePaused: 0, jobtype.ScheduleUndeclared: 0, jobtype.ScheduleFaulty: 0}
+	counts := map[string]int64{jobtype.ScheduleActive: 0, jobtype.SchedulePaused: 0, jobtype.ScheduleUndeclared: 0, jobtype.ScheduleFaulty: 0}
+	o := Overview{States: counts, Unhandled: map[Work]int64{}}
 	for _, r := range rows {
 		state := jobtype.Schedule{
-			Fault: r.Fault, Paused: core.Time(r.PausedAt), Declared: r.Origin != OriginCode || declared[r.Name],
+			Fault: r.Fault, Paused: core.Time(r.PausedAt), Declared: r.Origin != OriginCode || live.declared[r.Name],
 		}.State()
-		counts[state]++
-		if next := core.Time(r.NextAt); state == jobtype.ScheduleActive && !next.IsZero() {
-			overdue = max(overdue, now.Sub(next))
+		o.States[state]++
+		if state != jobtype.ScheduleActive {
+			continue
+		}
+		if next := core.Time(r.NextAt); !next.IsZero() {
+			o.Overdue = max(o.Overdue, now.Sub(next))
+		}
+		if work := (Work{r.Queue, r.Kind}); !live.taken[work] {
+			o.Unhandled[work]++
 		}
 	}
-	return counts, overdue, nil
+	return o, nil
 }
 
 // Ticks returns the last n ticks of a schedule, newest first.
@@ -81,7 +98,7 @@ func Ticks(ctx context.Context, q db.Querier, name string, n int) ([]jobtype.Tic
 
 // show returns schedules as people see them.
 func show(ctx context.Context, q db.Querier, rows []db.Schedule, now time.Time, view redact.View) ([]jobtype.Schedule, error) {
-	declared, err := declaredNow(ctx, q, now)
+	live, err := readLive(ctx, q, now)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +109,8 @@ func show(ctx context.Context, q db.Querier, rows []db.Schedule, now time.Time, 
 	for _, r := range rows {
 		list = append(list, jobtype.Schedule{
 			Name: r.Name, Kind: r.Kind, Queue: r.Queue, Payload: core.JSON(r.Payload), Options: core.JSON(r.Options), Spec: r.Spec, Zone: r.Zone,
-			CatchUp: r.CatchUp, Overlap: r.Overlap, InCode: r.Origin == OriginCode, Declared: r.Origin != OriginCode || declared[r.Name],
-			Start: core.Time(r.StartAt), Next: core.Time(r.NextAt), Owed: core.Time(core.Deref(r.OwedAt)), Last: core.Time(core.Deref(r.LastAt)),
+			CatchUp: r.CatchUp, Overlap: r.Overlap, InCode: r.Origin == OriginCode, Declared: r.Origin != OriginCode || live.declared[r.Name],
+			Unhandled: !live.taken[Work{r.Queue, r.Kind}], Start: core.Time(r.StartAt), Next: core.Time(r.NextAt), Owed: core.Time(core.Deref(r.OwedAt)), Last: core.Time(core.Deref(r.LastAt)),
 			LastJob: core.Deref(r.LastJobID), Paused: core.Time(core.Deref(r.PausedAt)), Fault: core.Deref(r.Fault),
 			Created: core.Time(r.CreatedAt), Updated: core.Time(r.UpdatedAt),
 		})
@@ -101,20 +118,33 @@ func show(ctx context.Context, q db.Querier, rows []db.Schedule, now time.Time, 
 	return list, nil
 }
 
-// declaredNow returns the schedules that workers declare which live at now.
-func declaredNow(ctx context.Context, q db.Querier, now time.Time) (map[string]bool, error) {
+// live is what the workers that live at a time declare and take.
+type live struct {
+	declared map[string]bool // schedules
+	taken    map[Work]bool
+}
+
+// readLive reads what workers declare and take that live at now.
+func readLive(ctx context.Context, q db.Querier, now time.Time) (live, error) {
 	workers, err := engine.LiveWorkers(ctx, q, now)
 	if err != nil {
-		return nil, err
+		return live{}, err
 	}
 	lists, err := Declared(ctx, q, workers, now)
-	declared := map[string]bool{}
+	l := live{map[string]bool{}, map[Work]bool{}}
 	for _, names := range lists {
 		for _, name := range names {
-			declared[name] = true
+			l.declared[name] = true
 		}
 	}
-	return declared, err
+	for _, w := range workers {
+		for queue, slots := range engine.Slots(w) {
+			for _, kind := range engine.Kinds(w) {
+				l.taken[Work{queue, kind}] = l.taken[Work{queue, kind}] || slots > 0
+			}
+		}
+	}
+	return l, err
 }
 
 // Declared returns the names of the schedules that live workers declare, by the worker's id. A program that was built before there was a
