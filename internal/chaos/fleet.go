@@ -212,6 +212,9 @@ func (p *process) events() ([]history.Event, error) {
 	return list, err
 }
 
+// errGivenUp is the error of a wait that is hopeless.
+var errGivenUp = errors.New("given up waiting until")
+
 // until waits for a condition, and gives up when a wait is hopeless.
 func until(ctx context.Context, what string, holds func() (bool, error)) error {
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -223,7 +226,7 @@ func until(ctx context.Context, what string, holds func() (bool, error)) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("given up waiting until %s", what)
+			return fmt.Errorf("%w %s", errGivenUp, what)
 		}
 		select {
 		case <-ctx.Done():

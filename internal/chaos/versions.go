@@ -307,12 +307,17 @@ func (r *rollout) remove(p *process, end func(*process) error) error {
 	return end(p)
 }
 
-// declares waits until the shared schedule is that of a release.
+// declares waits until the shared schedule is that of a release whose processes live.
 func (r *rollout) declares(ctx context.Context, of role) error {
-	return until(ctx, "the shared schedule is that of "+of.Release.spec(), func() (bool, error) {
+	err := until(ctx, "the shared schedule is that of "+of.Release.spec(), func() (bool, error) {
 		info, err := r.client.GetSchedule(ctx, sharedSchedule)
 		return info.Spec == of.Release.spec() && info.Kind == of.Release.Kind, err
 	})
+	if errors.Is(err, errGivenUp) {
+		r.wrong("%v, which lives", err)
+		return nil
+	}
+	return err
 }
 
 // knows reports whether a program of the release can run jobs of a kind with payloads of a version.

@@ -129,6 +129,13 @@ rekey_results() {
     generate
 }
 
+# Two releases of a program beside each other: a payload of a newer version is run, an attempt of a worker that could not run the job
+# counts, a declaration is put at start alone, and a schedule goes on some seconds too late.
+newer_version() { change internal/queue/runner/attempt.go 's/if version > a\.handler\.Version \{/if version > a.handler.Version+9 {/'; }
+unable_charged() { change internal/queue/runner/judge.go 's/end\.Fate, end\.Spread, end\.Message = lifecycle\.FateUnable, unableSpread\(\), /end.Fate, end.Delay, end.Message = lifecycle.FateRetry, time.Second, /'; }
+declared_once() { change internal/queue/declare/enforcer.go 's/if now == e\.seen \|\| /if e.seen == e.seen || /'; }
+late_ticks() { change internal/queue/schedule/fire.go 's/next, err = t\.next\(w\.Now\)/next, err = t.next(w.Now.Add(3 * time.Second))/'; }
+
 # PostgreSQL's own statements. The mutants above cover those that both engines share.
 
 no_attempt_on_postgres() {
@@ -264,6 +271,7 @@ tests() {
     last_chance) echo ./jobs/sqlite -run '^TestConformance$/Rescue/LastChancesOneAtATime' ;;
     forget_errors | forget_status) echo ./jobs/sqlite -run '^TestConformance$/^Forget$' ;;
     rekey_results) echo ./jobs/sqlite -run '^TestConformance$/^Cipher$/Rekey' ;;
+    newer_version | unable_charged | declared_once | late_ticks) echo chaos -lane 16 -engine sqlite -scale 0.1 ;;
     postgres_clock) echo ./jobs/postgres -run TestClockSteps ;;
     postgres_claim_unlocked) echo ./internal/crashtest -run TestPostgresProcesses/4 ;;
     postgres_claim_waits) echo ./internal/crashtest -run TestPostgresLockedJobs ;;
@@ -286,7 +294,7 @@ tests() {
     esac
 }
 all='fence attempt finish_status manage_status boot_check dead_claims early_claims immediate_lock
-unique_index debounce_order unknown_end last_chance forget_errors forget_status rekey_results postgres_unique_index postgres_clock
+unique_index debounce_order unknown_end last_chance newer_version unable_charged declared_once late_ticks forget_errors forget_status rekey_results postgres_unique_index postgres_clock
 postgres_fence postgres_attempt postgres_status postgres_claim_unlocked postgres_claim_waits postgres_dead_claims
 postgres_early_claims postgres_renewal_waits postgres_rescue_unlocked postgres_rescue_fence postgres_busy_loop postgres_settle
 postgres_migrators postgres_locks postgres_settling postgres_outcome postgres_standby postgres_standby_found
@@ -340,6 +348,16 @@ try() {
     if [ "$result" != 0 ]; then
         verdict=BROKEN
         cat "$log"
+        return
+    fi
+    if [ "$1" = chaos ]; then
+        shift
+        (cd "$copy" && go build -o "$work/chaos" ./internal/chaos && "$work/chaos" "$@") >"$log" 2>&1
+        case $? in
+        0) return ;;
+        1) verdict=caught failed=$(sed -nE 's/^(LOST|DOUBLED|STALE|FAULT): //p' "$log" | head -n 1) ;;
+        *) verdict=BROKEN && cat "$log" ;;
+        esac
         return
     fi
     (cd "$copy" && go test -count=1 -failfast -timeout 400s "$@") >"$log" 2>&1 && return
