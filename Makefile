@@ -44,7 +44,7 @@ test: ## Run the tests, with LONG=1 also those that take long; needs no C compil
 	@$(POSTGRES_NOTE)
 	@$(CHROMIUM_NOTE)
 	@FIRST='$(SLOWEST)' ONLY='$(ONLY)' SKIP='$(LEFT)' MODULES='$(MODULES)' $(GOTESTSUM) --format pkgname --raw-command -- \
-		internal/tests.sh -json -timeout $(TIMEOUT) -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT)
+		internal/tests.sh -json -timeout $(TIMEOUT) -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT) $(if $(RUN),-run '$(RUN)')
 
 .PHONY: test-all
 test-all: ## Run all tests: the same as make test LONG=1
@@ -64,7 +64,7 @@ PARALLEL ?= 6
 # A package takes no longer than this on a slow machine.
 TIMEOUT := 60m
 
-# ONLY matches the packages to test, and LEFT packages to leave out: without them, all. The packages that take longest begin first.
+# ONLY matches the packages to test, LEFT packages to leave out, and RUN the tests: without them, all. The packages that take longest begin first.
 SLOWEST := ./jobs/postgres ./cmd/sqluice ./sql ./jobs/sqlite
 
 # SQLite's own code, translated from C, is left out of the race detector, which makes it five times slower: what is looked for are
