@@ -20,7 +20,7 @@ import (
 )
 
 // laneVersions replaces the processes of a service by those of its next release, one after the other, while both enqueue and work. The next
-// release has another version of the payloads, another schedule, a new key, and in half of the rounds another name of the kind. The old
+// release has another version of the payloads, another schedule, and in half of the rounds a new key and another name of the kind. The old
 // one is, unless it comes back, a build from before the last migration, which comes meanwhile. Processes are killed, an old one is restarted among new ones, and
 // half of the rounds go back to the old release and forward again. Each job is run by a process that knows its kind, version and key;
 // only crashes are charged; the schedule is that of the newest release that lives, and loses or doubles no tick.
@@ -98,6 +98,8 @@ const declarationsSchema = 18
 // ofRelease is the number of processes of each release, while all of them live.
 const ofRelease = 3
 
+// newRollout returns a round. Of eight rounds in a row each goes back, renames the kind and has a new key in another combination, and the
+// first does none of them: what it finds is about versions alone.
 func newRollout(f *fleet, round int, before earlier) *rollout {
 	random := f.trial.random
 	service := role{Do: doService, Lease: killLease, Grace: time.Second, Slots: 4, Longest: 30 * time.Millisecond}
@@ -107,11 +109,11 @@ func newRollout(f *fleet, round int, before earlier) *rollout {
 	}
 	r.old.Release = release{Kind: kind, Version: random.IntN(2), Every: time.Second}
 	r.young.Release = release{Kind: kind, Version: r.old.Release.Version + 1, Every: 2 * time.Second}
-	if random.IntN(2) == 0 {
+	if (round^round>>1)&1 == 1 {
 		r.young.Release.Kind, r.young.Release.Aliases = newKind, []string{kind}
 	}
 	r.old.Keys, r.young.Keys = []string{"key-0"}, []string{"key-0"}
-	if random.IntN(2) == 0 {
+	if (round^round>>2)&1 == 1 {
 		r.young.Keys = []string{"key-1", "key-0"} // what the new one enqueues, the old one cannot decrypt
 	}
 	return r

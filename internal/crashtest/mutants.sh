@@ -352,8 +352,9 @@ try() {
     fi
     if [ "$1" = chaos ]; then
         shift
-        (cd "$copy" && go build -o "$work/chaos" ./internal/chaos && "$work/chaos" "$@") >"$log" 2>&1
-        case $? in
+        result=0
+        (cd "$copy" && go build -o "$work/chaos" ./internal/chaos && "$work/chaos" "$@") >"$log" 2>&1 || result=$?
+        case $result in
         0) return ;;
         1) verdict=caught failed=$(sed -nE 's/^(LOST|DOUBLED|STALE|FAULT): //p' "$log" | head -n 1) ;;
         *) verdict=BROKEN && cat "$log" ;;
