@@ -28,7 +28,7 @@ CHROMIUM_NOTE := if ! command -v chromium >/dev/null && ! command -v chromium-br
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Run the queue on real input: parse the Go toolchain's source (or DIR=folder), and kill a worker on the way

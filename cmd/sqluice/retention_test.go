@@ -30,7 +30,7 @@ func retention(t *testing.T, c *cli) {
 	if len(rules) != 2 || rules[0].Kind != "k" || rules[0].Keep != 720*time.Hour || rules[1].Queue != "q" || rules[1].Keep != jobs.Forever {
 		t.Errorf("the rules are %+v", rules)
 	}
-	if out := c.ok("retention"); !strings.Contains(out, "720h0m0s") || !strings.Contains(out, "forever") || strings.Count(out, "(all)") != 2 {
+	if out := c.ok("retention"); !strings.Contains(out, "30d") || !strings.Contains(out, "forever") || strings.Count(out, "(all)") != 2 {
 		t.Errorf("the rules are\n%s", out)
 	}
 	id := c.enqueue("k")

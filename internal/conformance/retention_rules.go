@@ -457,7 +457,7 @@ func testRetentionShown(f *fixture) {
 	f.must(err)
 	want(f, "there was one", found, true)
 	f.wantAudit(
-		inspect.AuditEntry{Actor: "ann", Action: inspect.ActionSetRetention, Queue: jobs.DefaultQueue, Detail: json.RawMessage(`{"keep": "1h0m0s", "status": "done"}`)},
+		inspect.AuditEntry{Actor: "ann", Action: inspect.ActionSetRetention, Queue: jobs.DefaultQueue, Detail: json.RawMessage(`{"keep": "1h", "status": "done"}`)},
 		inspect.AuditEntry{Actor: "ann", Action: inspect.ActionSetRetention, Kind: "k", Detail: json.RawMessage(`{"keep": "forever", "status": "done"}`)},
 		inspect.AuditEntry{Actor: "bob", Action: inspect.ActionRemoveRetention, Queue: jobs.DefaultQueue, Detail: json.RawMessage(`{"status": "done"}`)},
 	)

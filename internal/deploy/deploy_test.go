@@ -42,7 +42,7 @@ func files(t *testing.T, pattern string) []string {
 	return list
 }
 
-// systemd itself finds no fault in the units. The command need not be installed: the test's own program stands for it.
+// systemd itself finds no fault in the units, whatever it finds in those of other packages. The command need not be installed: the test's own program stands for it.
 func TestUnits(t *testing.T) {
 	verify, err := exec.LookPath("systemd-analyze")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestUnits(t *testing.T) {
 		must(t, err)
 		copied := filepath.Join(t.TempDir(), filepath.Base(unit))
 		must(t, os.WriteFile(copied, bytes.ReplaceAll(text, []byte("/usr/local/bin/sqluice "), []byte(self+" ")), 0o644))
-		output, err := exec.CommandContext(t.Context(), verify, "verify", "--man=no", copied).CombinedOutput()
+		output, err := exec.CommandContext(t.Context(), verify, "verify", "--man=no", "--recursive-errors=no", copied).CombinedOutput()
 		if err != nil || len(output) > 0 {
 			t.Errorf("systemd-analyze verify %s: %v\n%s", unit, err, output)
 		}

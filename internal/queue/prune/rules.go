@@ -2,6 +2,7 @@ package prune
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -41,10 +42,25 @@ func KeepOf(column *int64) time.Duration {
 	return time.Duration(*column) * time.Microsecond
 }
 
-// KeepText returns a time as people read it.
+// KeepText returns a time as people write it: 90d, 1d12h, 1h30m, forever.
 func KeepText(keep time.Duration) string {
+	const day = 24 * time.Hour
 	if keep == Forever {
 		return "forever"
 	}
-	return keep.String()
+	if keep < time.Minute {
+		return keep.String()
+	}
+	var text string
+	if days := keep / day; days > 0 {
+		text = fmt.Sprintf("%dd", days)
+	}
+	if rest := keep % day; rest > 0 {
+		part := strings.Replace(rest.String(), "h0m", "h", 1)
+		if strings.HasSuffix(part, "m0s") || strings.HasSuffix(part, "h0s") {
+			part = strings.TrimSuffix(part, "0s")
+		}
+		text += part
+	}
+	return text
 }
