@@ -96,6 +96,11 @@ When the context of [Runner.Run] ends, the runner stops claiming, lets handlers 
 contexts and gives unfinished jobs back without costing them an attempt. It ends at most [Config.StopTimeout] later, whatever the
 database does.
 
+# Testing
+
+Package jobs/jobstest runs handlers in a test, on a database of its own and by a clock that the test advances. It also crashes them at each
+step that they may leave half done. docs/testing.md begins with an example.
+
 # Inspection
 
 A [Client] has what an application's own code calls. Lists, counts, history, failed reports and changes of many jobs are for

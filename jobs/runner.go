@@ -299,8 +299,17 @@ func (r *Runner) SetQueue(name string, slots int) error {
 func (r *Runner) Run(ctx context.Context) error { return r.start(ctx, false) }
 
 // Drain is Run that also ends, with nil, as soon as no job that it has a handler for is pending, due or running in its queues.
-// Jobs that other runners run count too. It does not wait for jobs scheduled for later or for queues that are paused.
-func (r *Runner) Drain(ctx context.Context) error { return r.start(ctx, true) }
+// Jobs that other runners run count too. It does not wait for jobs scheduled for later or for queues that are paused. When ctx ends first,
+// the error is the cause of that, and jobs may be left.
+func (r *Runner) Drain(ctx context.Context) error {
+	if err := r.start(ctx, true); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("drain: jobs may be left: %w", context.Cause(ctx))
+	}
+	return nil
+}
 
 func (r *Runner) start(ctx context.Context, drain bool) error {
 	if len(r.handlers) == 0 {

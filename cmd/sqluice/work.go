@@ -205,9 +205,13 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 	})
 }
 
-// drain runs until no work is left, and then logs the jobs that it did not wait for.
+// drain runs until no work is left, and then logs the jobs that it did not wait for. A stop by a signal is no error.
 func drain(ctx context.Context, runner *jobs.Runner, c *jobs.Client, log *slog.Logger) error {
-	if err := runner.Drain(ctx); err != nil || ctx.Err() != nil {
+	if err := runner.Drain(ctx); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+			log.Info("the drain was stopped, and jobs may be left")
+			return nil
+		}
 		return err
 	}
 	stats, err := inspect.New(c).Stats(ctx)

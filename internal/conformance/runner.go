@@ -109,7 +109,23 @@ var runnerTests = []test{
 	{"ForeignKindsStayPending", testForeignKindsStay},
 	{"DrainWaitsForOthers", testDrainWaitsForOthers},
 	{"DrainLeavesTheFuture", testDrainLeavesTheFuture},
+	{"DrainThatIsStopped", testDrainThatIsStopped},
 	{"StoreClosed", testStoreClosed},
+}
+
+// A drain whose context ends with jobs left says so.
+func testDrainThatIsStopped(f *fixture) {
+	ids := f.many(2)
+	ctx, stop := context.WithCancel(f.ctx)
+	defer stop()
+	err := f.runner(f.client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", func(context.Context, jobs.Job) error {
+		stop()
+		return nil
+	})).Drain(ctx)
+	if !errors.Is(err, context.Canceled) {
+		f.Errorf("the drain ended with %v", err)
+	}
+	want(f, "status of the job that is left", f.get(ids[1]).Status, jobs.StatusPending)
 }
 
 func testConfigFaults(f *fixture) {

@@ -133,7 +133,7 @@ func (r *CrashRun) end() (err error) {
 		close(g.process.released)
 	}
 	for _, g := range r.killed {
-		if fault := <-g.ended; fault != nil && !errors.Is(fault, jobs.ErrClosed) {
+		if fault := <-g.ended; fault != nil && !errors.Is(fault, jobs.ErrClosed) && !errors.Is(fault, context.Canceled) {
 			err = errors.Join(err, fault)
 		}
 	}

@@ -19,6 +19,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
+// errRan is why RunJob stops its runner.
+var errRan = errors.New("the attempt has ended")
+
 // Outcome says how an attempt ended.
 type Outcome struct {
 	// Job is the job as it is after the attempt. Its Status says whether it has ended, and Result and Progress what the handler set. Of a
@@ -81,19 +84,22 @@ func RunJob[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T]
 	if err != nil {
 		tb.Fatalf("jobstest: run job %d: %v", id, err)
 	}
-	ctx, stop := context.WithCancel(tb.Context())
-	defer stop()
+	ctx, stop := context.WithCancelCause(tb.Context())
+	defer stop(nil)
 	outcome := Outcome{}
 	runner, err := q.runner(jobs.New(engine.SealStore(&single{Store: q.port(), id: id}), q.options...), []string{before.Queue}, func(next jobs.RunFunc) jobs.RunFunc {
 		return func(ctx context.Context, job jobs.Job) error {
-			defer stop() // the runner records how the attempt ends, and then stops
+			defer stop(errRan) // the runner records how the attempt ends, and then stops
 			outcome.Err = next(ctx, job)
 			return outcome.Err
 		}
 	})
 	if err == nil {
 		kind.Handle(runner, h)
-		err = runner.Drain(ctx) // which starts no scheduler, and so reads by one connection less
+		// A drain starts no scheduler, and so reads by one connection less.
+		if err = runner.Drain(ctx); errors.Is(err, errRan) {
+			err = nil
+		}
 	}
 	if err == nil {
 		err = outcome.read(context.WithoutCancel(tb.Context()), q, before, kind.Keep)
