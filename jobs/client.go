@@ -86,12 +86,16 @@ func (c *Client) Store() Store { return c.given }
 
 // Migrate brings the database's schema to the version this library was built for and returns the names of the
 // migrations that ran: none when there was nothing to do. Safe in several processes at once.
+//
+// Where the database has the queue's tables without their versions, as after a dump of the schema alone was loaded, Migrate compares them
+// with the versions of the schema. It records the version that they equal, logs it, and runs the migrations after it. Otherwise it
+// changes nothing, and the error names what differs.
 func (c *Client) Migrate(ctx context.Context) ([]string, error) {
-	names, err := c.store.Migrate(ctx)
+	done, err := c.store.Migrate(ctx)
 	if err != nil {
-		return names, fmt.Errorf("migrate: %w", err)
+		return done.Names, fmt.Errorf("migrate: %w", err)
 	}
-	return names, nil
+	return done.Names, nil
 }
 
 // Backup writes a consistent copy of the database to a file that must not exist yet, while everything runs.

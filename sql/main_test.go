@@ -41,8 +41,8 @@ func migrateWhenTold(path string) error {
 	if err != nil {
 		return err
 	}
-	names, err := port.StoreOf(store).Migrate(ctx)
-	fmt.Println(strings.Join(names, " "))
+	done, err := port.StoreOf(store).Migrate(ctx)
+	fmt.Println(strings.Join(done.Names, " "))
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type schemaStatus struct {
 	RunsFrom int64   `json:"runs_from,omitempty"` // programs of this schema version and newer run on the database
 	Own      []int64 `json:"own,omitempty"`       // the owner's versions that the database has
 	Pending  []int64 `json:"pending,omitempty"`   // the versions that the program knows and the database lacks
-	State    string  `json:"state"`               // up to date, pending, compatible or newer
+	State    string  `json:"state"`               // up to date, pending, compatible, newer or unversioned
 	WAL      *int64  `json:"wal_bytes,omitempty"` // of a SQLite database
 	Closed   string  `json:"closed,omitempty"`    // by a move
 }
@@ -104,6 +104,8 @@ func stateOf(found engine.Schema) (state, advice string) {
 		return "up to date", ""
 	case len(found.Pending) == 0:
 		return "newer", " than this program: update it, or run `sqluice down` with the newer one"
+	case found.Unversioned:
+		return "unversioned", ": the tables have no versions, as after a dump of the schema alone was loaded; `sqluice up` adopts them when they equal a version of the schema"
 	}
 	advice = fmt.Sprintf(": migrations to run: %d, with `sqluice up`", len(found.Pending))
 	if found.Have > 0 {

@@ -18,6 +18,9 @@ const upHelp = `up runs the migrations that the database lacks, and prints their
 It makes a SQLite file if there is none. A PostgreSQL database must exist; up makes the schema that schema=NAME in its
 URL names. The role needs the right to make tables there; the roles of workers do not.
 
+Where the tables have no versions, as after a dump of the schema alone was loaded, up compares them with the versions of the schema. It
+adopts them at the version that they equal, and runs the migrations after it. Otherwise it names what differs, and changes nothing.
+
 Programs of the schema before go on when the migrations are compatible with them. Else up says, before it runs them, which programs
 will be refused.
 
@@ -58,15 +61,20 @@ func (a *app) migrate(ctx context.Context, store jobs.Store) error {
 	if unread == nil && found.Refuses != 0 {
 		a.print("%s", refusedAfter(found))
 	}
-	names, err := client.Migrate(ctx)
-	for _, name := range names {
+	done, err := engine.StoreOf(store).Migrate(ctx)
+	if done.Adopted != nil {
+		a.print("%s", adopted(done.Adopted))
+	}
+	for _, name := range done.Names {
 		a.print("up %s", name)
 	}
-	if err == nil {
+	if err != nil {
+		err = fmt.Errorf("migrate: %w", err)
+	} else {
 		err = client.CheckSchema(ctx)
 	}
 	switch {
-	case err != nil || len(names) > 0:
+	case err != nil || done.Adopted != nil || len(done.Names) > 0:
 	case found.Newer():
 		a.print("nothing to do: the schema is version %d, newer than this program, which runs on it", found.Have)
 	default:
@@ -78,4 +86,13 @@ func (a *app) migrate(ctx context.Context, store jobs.Store) error {
 // refusedAfter says which programs are refused once the pending migrations have run.
 func refusedAfter(found engine.Schema) string {
 	return fmt.Sprintf("programs older than schema version %d will be refused", found.Refuses)
+}
+
+// adopted says what became of tables that had no versions.
+func adopted(a *engine.Adoption) string {
+	text := fmt.Sprintf("adopted the tables, which had no versions: they are those of schema version %d", a.Version)
+	for _, own := range a.Own {
+		text += fmt.Sprintf("\nkept the %s, which is yours", own)
+	}
+	return text
 }

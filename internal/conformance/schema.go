@@ -14,6 +14,7 @@ var schemaTests = []test{
 	{"Older", testOlderSchema},
 	{"None", testNoSchema},
 	{"MigrateTwice", testMigrateTwice},
+	{"Adopted", testAdopted},
 	{"JobsSurvive", testJobsSurviveMigration},
 	{"ChangedWhileRunning", testSchemaChangedWhileRunning},
 	{"CompatibleWhileRunning", testCompatibleWhileRunning},
@@ -58,6 +59,27 @@ func testMigrateTwice(f *fixture) {
 	f.must(err)
 	want(f, "migrations that ran on a migrated database", len(names), 0)
 	f.must(f.client.CheckSchema(f.ctx))
+}
+
+// testAdopted: tables without versions are refused until Migrate adopts them. Jobs stay as they are.
+func testAdopted(f *fixture) {
+	id := f.enqueue("k", jobs.Priority(3))
+	found, err := f.store.Schema(f.ctx)
+	f.must(err)
+	f.sql("forget_versions")
+	f.client = f.elsewhere()
+	f.wantRefused("adopts the tables", 0)
+	_, err = engine.StoreOf(f.client.Store()).MigrateDown(f.ctx)
+	var schema *jobs.SchemaError
+	want(f, "MigrateDown is refused", errors.As(err, &schema) && schema.Unversioned, true)
+	done, err := engine.StoreOf(f.client.Store()).Migrate(f.ctx)
+	f.must(err)
+	want(f, "the adopted version", done.Adopted.Version, found.Want)
+	want(f, "the owner's parts", len(done.Adopted.Own), 0)
+	want(f, "migrations that ran", len(done.Names), 0)
+	want(f, "priority", f.get(id).Priority, 3)
+	f.drain(jobs.Config{}, on("k", nothing))
+	want(f, "status", f.get(id).Status, jobs.StatusDone)
 }
 
 func testOlderSchema(f *fixture) {

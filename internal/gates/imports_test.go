@@ -42,6 +42,7 @@ var links = []struct{ packages, may, mayNot, but string }{
 	{packages: `internal/queue/redact`, may: `^(db|db/sqlite|internal/queue/(cipher|core)|jobs/jobtype|internal/callback)$`},
 	{packages: `internal/queue/engine`, may: `^(db|db/sqlite|internal/queue/(cipher|core|waits)|jobs/jobtype|internal/callback)$`},
 	{packages: `internal/queue/migration`, may: `^(db|db/sqlite|internal/queue/(cipher|core|waits|engine)|jobs/jobtype|internal/callback)$`},
+	{packages: `internal/queue/adoption`, may: `^(db|db/sqlite|internal/queue/(cipher|core|waits|engine|migration)|jobs/jobtype|internal/callback|github.com/(pressly/goose|mfridman|sethvargo)/.*|go.uber.org/multierr)$`},
 	{packages: `internal/queue/(stats|audit)`, may: `^(db|db/sqlite|internal/queue/core|jobs/jobtype|internal/callback)$`},
 	{packages: `internal/queue/refusal`, may: `^(db|db/sqlite|internal/queue/core|jobs/jobtype|internal/callback)$`},
 	{packages: `internal/queue/lifecycle`, may: `^(db|db/sqlite|internal/queue/(cipher|core|waits|engine|stats|redact)|jobs/jobtype|internal/callback)$`},

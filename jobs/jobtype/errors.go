@@ -50,10 +50,17 @@ type SchemaError struct {
 	Have, Want int64   // the versions of the database's schema and of the schema that this program was built for
 	RunsFrom   int64   // programs of this schema version and newer run on the database; 0 when no migration says so
 	Pending    []int64 // the migrations that this program knows and the database lacks
+
+	// Unversioned reports that the database has the queue's tables without their versions, as after a dump of the schema alone was loaded:
+	// Migrate adopts the tables when they equal a version of the schema.
+	Unversioned bool
 }
 
 func (e *SchemaError) Error() string {
 	switch {
+	case e.Unversioned:
+		return fmt.Sprintf("the database has the queue's tables without their versions, as after a dump of the schema alone was loaded (version %d is needed): "+
+			"run `sqluice up` or client.Migrate, which adopts the tables when they equal a version of the schema", e.Want)
 	case e.Have == 0:
 		return fmt.Sprintf("the database has no sqluice schema (version %d is needed): run `sqluice up` or client.Migrate", e.Want)
 	case e.Have < e.Want:

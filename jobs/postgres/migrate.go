@@ -16,7 +16,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 
+	"github.com/sqluice/sqluice/internal/queue/adoption"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/migration"
@@ -78,11 +80,14 @@ func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found en
 	if err != nil {
 		return found, err
 	}
+	unversioned := slices.Contains(l.jobs, s.names.at().schema) // unless goose's table has a version
 	if !slices.Contains(l.versions, s.names.at().schema) {
 		if err := s.checkEarlier(l); err != nil {
 			return found, err
 		}
-		return known.Compare("", "")
+		found, err = known.Compare("", "")
+		found.Unversioned = unversioned
+		return found, err
 	}
 	if err := s.checkRowSecurity(ctx); err != nil {
 		s.usable.Store(false) // until it is mended
@@ -97,6 +102,7 @@ func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found en
 		return found, err
 	}
 	if found.Applied == 0 {
+		found.Unversioned = unversioned
 		return found, s.checkEarlier(l)
 	}
 	if slices.Contains(l.jobs, s.names.at().schema) {
@@ -156,12 +162,11 @@ func (s *schema) checkRowSecurity(ctx context.Context) error {
 }
 
 // Migrate implements [engine.Store].
-func (s *schema) Migrate(ctx context.Context) ([]string, error) {
-	var names []string
-	err := s.migrate(ctx, upward, func(p *goose.Provider) error {
+func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) {
+	done.Adopted, err = s.migrate(ctx, upward, func(p *goose.Provider) error {
 		results, err := p.Up(ctx)
 		for _, r := range results {
-			names = append(names, filepath.Base(r.Source.Path))
+			done.Names = append(done.Names, filepath.Base(r.Source.Path))
 		}
 		return err
 	})
@@ -171,13 +176,13 @@ func (s *schema) Migrate(ctx context.Context) ([]string, error) {
 			err = nil
 		}
 	}
-	return names, err
+	return done, err
 }
 
 // MigrateDown implements [engine.Store].
 func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 	var name string
-	err := s.migrate(ctx, downward, func(p *goose.Provider) error {
+	_, err := s.migrate(ctx, downward, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return nil
@@ -204,48 +209,130 @@ func (s *schema) undoProject(ctx context.Context, p *goose.Provider) (*goose.Mig
 
 // migrate holds a lock while goose runs: of several goose.Up at once all but one would fail. Both use connections of
 // their own; the search_path of goose's is the queue's schema.
-func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) error {
+func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	if err := s.look(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	conn, err := s.connect(ctx)
 	if err != nil {
-		return translate(err)
+		return nil, translate(err)
 	}
 	defer closeSoon(ctx, conn) // which releases the lock
 	if err := stay(ctx, conn, conn.PgConn().PID()); err != nil {
-		return translate(err) // the connection is idle while goose works, with the lock
+		return nil, translate(err) // the connection is idle while goose works, with the lock
 	}
 	if err := s.waitForMigrations(ctx, conn); err != nil {
-		return fmt.Errorf("wait for other migrations: %w", translate(err))
+		return nil, fmt.Errorf("wait for other migrations: %w", translate(err))
 	}
 	found, err := s.Schema(ctx)
 	if err != nil {
-		return migrationFault(err)
+		return nil, migrationFault(err)
 	}
 	if err := found.CheckMigrate(to == downward); err != nil {
-		return err
+		return nil, err
+	}
+	return s.migrateLocked(ctx, found, to, run)
+}
+
+// migrateLocked runs goose on a schema, after it has adopted tables without versions. The caller holds the lock of migrations.
+func (s *schema) migrateLocked(ctx context.Context, found engine.Schema, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
+	var synchronous bool
+	var life string
+	if err := s.queryRow(ctx, "durability", once(), &synchronous, &life); err != nil {
+		return nil, migrationFault(err)
+	}
+	if p := s.names.at(); s.pooled.Load() && p.schema != p.current {
+		return nil, errors.New("a pooler gives connections no search_path: migrate by a URL of the server itself")
+	}
+	if found.Unversioned {
+		if adopted, err = s.adopt(ctx); err != nil {
+			return nil, err
+		}
+		if found, err = s.Schema(ctx); err != nil {
+			return adopted, migrationFault(err)
+		}
+	} else if found.Have == 0 {
+		if err := s.prepareSchema(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if to == upward {
 		migration.Announce(s.options.logger, found)
 	}
-	var synchronous bool
-	var life string
-	if err := s.queryRow(ctx, "durability", once(), &synchronous, &life); err != nil {
-		return migrationFault(err)
+	if err := s.runGoose(run); err != nil || !synchronous {
+		return adopted, err
 	}
-	if p := s.names.at(); s.pooled.Load() && p.schema != p.current {
-		return errors.New("a pooler gives connections no search_path: migrate by a URL of the server itself")
+	return adopted, s.confirm(ctx, life) // also where nothing was left to do: what was found may be what a cancelled wait left
+}
+
+// scratchSchema is where adopt makes the tables to compare with. No transaction that makes it is committed.
+const scratchSchema = "sqluice_scratch"
+
+// adopt compares the queue's tables, which have no versions, with what the migrations make in a scratch schema, and records the versions of
+// the schema that they equal. The caller holds the lock of migrations.
+func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
+	known, err := migrations()
+	if err != nil {
+		return nil, err
 	}
-	if found.Have == 0 {
-		if err := s.prepareSchema(ctx); err != nil {
+	l, err := s.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pool := s.migrationPool()
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	match, err := s.match(ctx, pool, known)
+	if err != nil {
+		return nil, err
+	}
+	store, err := database.NewStore(database.DialectPostgres, versionTable)
+	if err != nil {
+		return nil, err
+	}
+	rows := adoption.Rows{Store: store, TableExists: slices.Contains(l.versions, s.names.at().schema), RunsFrom: control("record_version")}
+	err = adoption.InTransaction(ctx, pool, func(tx *stdsql.Tx) error { return rows.Add(ctx, tx, known, match) }, (*stdsql.Tx).Commit)
+	if err != nil {
+		return nil, migrationFault(err)
+	}
+	s.usable.Store(false)
+	adopted = &engine.Adoption{Version: match.Version(), Own: match.Own}
+	migration.AnnounceAdoption(s.options.logger, adopted)
+	return adopted, nil
+}
+
+// match finds the version of the schema that the queue's schema equals. Whatever it makes is rolled back.
+func (s *schema) match(ctx context.Context, pool *stdsql.DB, known migration.Set) (match adoption.Match, err error) {
+	err = adoption.InTransaction(ctx, pool, func(tx *stdsql.Tx) error {
+		have, err := partsOf(ctx, tx, s.names.at().schema)
+		if err != nil {
 			return err
 		}
-	}
-	if err := s.runGoose(run); err != nil || !synchronous {
+		_, err = tx.ExecContext(ctx, controlOn("create_schema", scratchSchema))
+		if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == codePrivilege {
+			return fmt.Errorf("%w (%v)", errScratch, err)
+		} else if err != nil {
+			return err
+		}
+		if _, err := partsOf(ctx, tx, scratchSchema); err != nil { // none yet: the first migration searches there
+			return err
+		}
+		match, err = adoption.Find(known, have, "another schema", func(up string) ([]adoption.Part, error) {
+			if _, err := tx.ExecContext(ctx, up); err != nil {
+				return nil, err
+			}
+			return partsOf(ctx, tx, scratchSchema)
+		})
 		return err
+	}, (*stdsql.Tx).Rollback)
+	return match, migrationFault(err)
+}
+
+// partsOf reads the parts of the queue in a schema, which it makes the only one of the search_path until the transaction ends.
+func partsOf(ctx context.Context, tx *stdsql.Tx, schema string) ([]adoption.Part, error) {
+	if _, err := tx.ExecContext(ctx, control("search_here"), pgx.Identifier{schema}.Sanitize()); err != nil {
+		return nil, err
 	}
-	return s.confirm(ctx, life) // also where nothing was left to do: what was found may be what a cancelled wait left
+	return adoption.Read(ctx, tx, adoption.OfPostgres, control("parts"), schema)
 }
 
 // runGoose has run work on connections that are closed after it.
@@ -356,6 +443,10 @@ func (s *schema) prepareSchema(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, controlOn("create_schema", s.options.schema), pgx.QueryExecModeExec)
 	return migrationFault(err)
 }
+
+// errScratch is returned to a role that may not make the schema in which adopt makes the tables to compare with.
+var errScratch = errors.New("the role may not create the schema sqluice_scratch, in which the queue's tables are made to compare them, and which is rolled back: " +
+	"GRANT CREATE ON DATABASE to this role, or migrate once as a role that has it")
 
 // errMigrator is errPrivilege for migrations: a worker's role is the wrong one.
 var errMigrator = errors.New("the role lacks a privilege: migrate as the role that owns the queue's tables, or is to own them (docs/postgres.md: Roles)")

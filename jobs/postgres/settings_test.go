@@ -114,7 +114,7 @@ func testIdleSessionTimeout(t *testing.T, site *site) {
 	want(t, "losses in the log", log.count("lost")+log.count("no notifications"), 0)
 
 	// A migration may take longer than a session may be idle: the one that holds its lock is.
-	must(t, store.migrate(t.Context(), upward, func(*goose.Provider) error {
+	_, err := store.migrate(t.Context(), upward, func(*goose.Provider) error {
 		other := dial(t, url)
 		eventually(t, "an idle session is ended", func() bool {
 			return scan[int](t, admin, "count_session", other.PgConn().PID()) == 0
@@ -122,7 +122,8 @@ func testIdleSessionTimeout(t *testing.T, site *site) {
 		taken, err := tryMigrationLock(t.Context(), admin)
 		want(t, "the lock of migrations is free", taken, false)
 		return err
-	}))
+	})
+	must(t, err)
 }
 
 // Where the role's transactions are serializable, a read may fail because of another transaction. It is run again.

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/sqluice/sqluice/internal/queue/adoption"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/migration"
 	"github.com/sqluice/sqluice/jobs"
@@ -80,6 +82,7 @@ func schemaOf(ctx context.Context, pool statementPool) (found engine.Schema, err
 	if found, err = known.Compare(applied, recorded); err != nil {
 		return found, err
 	}
+	found.Unversioned = found.Applied == 0 && has.queue
 	switch {
 	case found.Applied == 0 && has.earlier:
 		return found, fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another file, or drop its tables",
@@ -110,18 +113,17 @@ func tablesOf(ctx context.Context, pool statementPool) (has tables, err error) {
 }
 
 // Migrate implements [engine.Store].
-func (s *schema) Migrate(ctx context.Context) ([]string, error) {
-	var names []string
-	err := s.migrate(ctx, upward, func(p *goose.Provider) error {
-		return s.up(ctx, p, func(name string) { names = append(names, name) })
+func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) {
+	done.Adopted, err = s.migrate(ctx, upward, func(p *goose.Provider) error {
+		return s.up(ctx, p, func(name string) { done.Names = append(done.Names, name) })
 	})
-	return names, err
+	return done, err
 }
 
 // MigrateDown implements [engine.Store].
 func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 	var name string
-	err := s.migrate(ctx, downward, func(p *goose.Provider) error {
+	_, err := s.migrate(ctx, downward, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return nil
@@ -148,48 +150,115 @@ func (s *schema) undoProject(ctx context.Context, p *goose.Provider) (*goose.Mig
 
 // migrate drops the statements that were prepared for the old schema, before and after: another caller may have prepared some in
 // the meantime.
-func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) error {
+func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (*engine.Adoption, error) {
 	if err := s.forget(); err != nil {
-		return err
+		return nil, err
 	}
-	err := s.migrateAlone(ctx, to, run)
-	return errors.Join(err, s.forget())
+	adopted, err := s.migrateAlone(ctx, to, run)
+	return adopted, errors.Join(err, s.forget())
 }
 
 // migrateAlone holds a lock while goose runs: of several goose.Up at once on one file all but one would fail.
-func (s *schema) migrateAlone(ctx context.Context, to direction, run func(*goose.Provider) error) error {
+func (s *schema) migrateAlone(ctx context.Context, to direction, run func(*goose.Provider) error) (*engine.Adoption, error) {
 	unlock, err := s.side.lock(ctx, migrateFile)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer unlock()
 	return s.migrateLocked(ctx, to, run)
 }
 
-// migrateLocked runs goose. The caller holds the lock of migrations.
-func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) error {
+// migrateLocked runs goose, after it has adopted tables without versions. The caller holds the lock of migrations.
+func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	if err := s.files.intact(); err != nil {
-		return err
+		return nil, err
 	}
 	found, err := s.Schema(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := found.CheckMigrate(to == downward); err != nil {
-		return err
+		return nil, err
 	}
-	if found.Have == 0 {
+	if found.Unversioned {
+		if adopted, err = s.adopt(ctx); err != nil {
+			return nil, err
+		}
+		if found, err = s.Schema(ctx); err != nil {
+			return adopted, err
+		}
+	} else if found.Have == 0 {
 		if err := s.checkNames(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if to == upward {
 		migration.Announce(s.options.logger, found)
 	}
 	if found.Have > 0 && (to == downward || len(found.Pending) > 0) { // a migration may count jobs anew, as a recount does
-		return s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, found.Have, to, run) })
+		return adopted, s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, found.Have, to, run) })
 	}
-	return s.migrateFrom(ctx, found.Have, to, run)
+	return adopted, s.migrateFrom(ctx, found.Have, to, run)
+}
+
+// adopt compares the queue's tables, which have no versions, with what the migrations make in a database in memory, and records the
+// versions of the schema that they equal. The caller holds the lock of migrations.
+func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
+	known, err := migrations()
+	if err != nil {
+		return nil, err
+	}
+	match, err := s.match(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := openPool(s.files.main.path, s.options, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	has, err := tablesOf(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	store, err := database.NewStore(database.DialectSQLite3, versionTable)
+	if err != nil {
+		return nil, err
+	}
+	rows := adoption.Rows{Store: store, TableExists: has.versions, RunsFrom: control("record_version")}
+	err = adoption.InTransaction(ctx, pool, func(tx *sql.Tx) error { return rows.Add(ctx, tx, known, match) }, (*sql.Tx).Commit)
+	if err != nil {
+		return nil, translate(err)
+	}
+	adopted = &engine.Adoption{Version: match.Version(), Own: match.Own}
+	migration.AnnounceAdoption(s.options.logger, adopted)
+	return adopted, nil
+}
+
+// match finds the version of the schema that the database equals.
+func (s *schema) match(ctx context.Context, known migration.Set) (match adoption.Match, err error) {
+	have, err := partsOf(ctx, s.readDB)
+	if err != nil {
+		return match, err
+	}
+	scratch, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return match, err
+	}
+	scratch.SetMaxOpenConns(1) // each connection has a database of its own
+	defer func() { err = errors.Join(err, scratch.Close()) }()
+	return adoption.Find(known, have, "another file", func(up string) ([]adoption.Part, error) {
+		if _, err := scratch.ExecContext(ctx, up); err != nil {
+			return nil, translate(err)
+		}
+		return partsOf(ctx, scratch)
+	})
+}
+
+// partsOf reads the parts of the queue's schema.
+func partsOf(ctx context.Context, pool *sql.DB) ([]adoption.Part, error) {
+	parts, err := adoption.Read(ctx, pool, adoption.OfSQLite, control("parts"))
+	return parts, translate(err)
 }
 
 // migrateFrom runs goose from a version of the schema on.

@@ -49,7 +49,8 @@ func (s *schema) migrateEmpty(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.migrateLocked(ctx, upward, func(p *goose.Provider) error { return s.up(ctx, p, nil) })
+	_, err = s.migrateLocked(ctx, upward, func(p *goose.Provider) error { return s.up(ctx, p, nil) })
+	return err
 }
 
 func (s *schema) isNewest(ctx context.Context) (bool, error) {

@@ -16,6 +16,10 @@ type Schema struct {
 	Pending  []int64 // the versions that this program knows and the database lacks, in their order
 	Own      []int64 // the versions in the owner's range that the database has, in their order
 
+	// Unversioned reports that the database has the queue's table of jobs and none of the project's versions, as after a dump of the schema
+	// alone was loaded.
+	Unversioned bool
+
 	// Refuses is the version from which on programs run on the database once the pending migrations have run. It is 0 when the programs of
 	// version Have run on it then, and on a database without a schema.
 	Refuses int64
@@ -31,8 +35,11 @@ func (s Schema) Check() error {
 }
 
 // CheckMigrate returns a SchemaError when this program must not run migrations: the database has some that the program does not know,
-// which it cannot undo, and on which it runs only when they say so.
+// which it cannot undo, and on which it runs only when they say so. It cannot undo migrations of a database without their versions either.
 func (s Schema) CheckMigrate(down bool) error {
+	if down && s.Unversioned {
+		return s.Fault()
+	}
 	if s.Newer() && (down || s.RunsFrom == 0 || s.RunsFrom > s.Want) {
 		return s.Fault()
 	}
@@ -44,7 +51,19 @@ func (s Schema) Newer() bool { return s.Have > s.Want }
 
 // Fault returns the SchemaError that says how the database's schema differs from the program's.
 func (s Schema) Fault() error {
-	return &jobtype.SchemaError{Have: s.Have, Want: s.Want, RunsFrom: s.RunsFrom, Pending: s.Pending}
+	return &jobtype.SchemaError{Have: s.Have, Want: s.Want, RunsFrom: s.RunsFrom, Pending: s.Pending, Unversioned: s.Unversioned}
+}
+
+// Migrated is what a call of Migrate did.
+type Migrated struct {
+	Adopted *Adoption // nil unless the database had the queue's tables without their versions
+	Names   []string  // of the migrations that ran
+}
+
+// Adoption is what Migrate found in a database that had the queue's tables without their versions.
+type Adoption struct {
+	Version int64    // the version that the tables equal
+	Own     []string // the parts of the queue's tables that the database's owner has added, each in words
 }
 
 // CheckSchema returns a SchemaError unless this program runs on the database's schema.

@@ -120,7 +120,9 @@ type Store interface {
 
 	// Migrate runs the migrations that the database lacks, MigrateDown undoes the last one; both return the names of the
 	// migrations they ran, and are safe in several processes at once. Migrate logs, before it begins, which programs are refused after it.
-	Migrate(ctx context.Context) ([]string, error)
+	// Where the queue's tables are without their versions, it records those of the schema that they equal, and returns an error when they
+	// equal none.
+	Migrate(ctx context.Context) (Migrated, error)
 	MigrateDown(ctx context.Context) (string, error)
 
 	// Settle waits until every transaction that wrote to the queue before the call has ended.

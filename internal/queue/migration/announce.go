@@ -14,3 +14,8 @@ func Announce(log *slog.Logger, found engine.Schema) {
 			"schema", found.Have, "runs_from", found.Refuses)
 	}
 }
+
+// AnnounceAdoption logs the version that the tables of a database without versions equal.
+func AnnounceAdoption(log *slog.Logger, a *engine.Adoption) {
+	log.Info("the queue's tables had no versions and are adopted", "schema", a.Version, "own", a.Own)
+}

@@ -1,0 +1,89 @@
+package adoption
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Part is a part of a schema: a table, a column, an index, a function.
+type Part struct {
+	Type       string // as people call it: table, column, constraint, index, trigger, view, function, domain
+	Table      string // to which the part belongs; empty for a part that stands alone
+	Name       string
+	Definition string // the same text for parts that are the same
+}
+
+func (p Part) String() string {
+	switch {
+	case p.Table == "":
+		return p.Type + " " + p.Name
+	case p.Type == "column":
+		return "column " + p.Table + "." + p.Name
+	default:
+		return fmt.Sprintf("%s %s of %s", p.Type, p.Name, p.Table)
+	}
+}
+
+// key identifies a part.
+type key struct{ kind, table, name string }
+
+func (p Part) key() key { return key{p.Type, p.Table, p.Name} }
+
+// comparison is how a database differs from a version of the schema.
+type comparison struct {
+	differences []string
+	own         []string // what the owner has added
+}
+
+// compare compares the parts of a database with those of a version.
+func compare(have, want []Part) (c comparison) {
+	found, known := index(have), index(want)
+	for _, w := range want {
+		h, there := found[w.key()]
+		switch {
+		case !there && w.Table != "" && !stands(found, w.Table): // the missing table says it
+		case !there:
+			c.differences = append(c.differences, fmt.Sprintf("the %v is missing", w))
+		case h.Definition != w.Definition:
+			c.differences = append(c.differences, changed(h, w))
+		}
+	}
+	for _, h := range have {
+		switch _, there := known[h.key()]; {
+		case there || h.Table != "" && !stands(known, h.Table):
+		case h.Table != "":
+			c.own = append(c.own, h.String())
+		default:
+			c.differences = append(c.differences, fmt.Sprintf("the %v is not of this version", h))
+		}
+	}
+	slices.Sort(c.own)
+	return c
+}
+
+func index(parts []Part) map[key]Part {
+	all := make(map[key]Part, len(parts))
+	for _, p := range parts {
+		all[p.key()] = p
+	}
+	return all
+}
+
+// stands reports whether a table or a view is among the parts.
+func stands(parts map[key]Part, name string) bool {
+	_, table := parts[key{"table", "", name}]
+	_, view := parts[key{"view", "", name}]
+	return table || view
+}
+
+// longestShown is the length up to which an error shows a definition.
+const longestShown = 300
+
+// changed says how the definition of a part differs.
+func changed(have, want Part) string {
+	if len(have.Definition)+len(want.Definition) > longestShown || strings.Contains(want.Definition, "\n") {
+		return fmt.Sprintf("the %v is defined in another way", have)
+	}
+	return fmt.Sprintf("the %v is %q in place of %q", have, have.Definition, want.Definition)
+}

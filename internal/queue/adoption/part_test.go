@@ -1,0 +1,100 @@
+package adoption
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/sqluice/sqluice/internal/queue/migration"
+)
+
+func TestOfPostgresIsFlat(t *testing.T) {
+	for _, same := range [][]string{
+		{"CHECK (((a >= 1) AND (a <= 2)))", "CHECK ((a >= 1) AND (a <= 2))"},
+		{"CHECK ((((a = 1) AND (b = 2)) AND ((c = 3) AND (d = 4))))", "CHECK (((a = 1) AND (b = 2) AND (c = 3) AND (d = 4)))"},
+		{"CHECK (((x IS NULL) OR ((y = 1) OR (z = 2))))", "CHECK (((x IS NULL) OR (y = 1) OR (z = 2)))"},
+	} {
+		for _, text := range same {
+			if a, b := OfPostgres("constraint", "t", "c", same[0])[0], OfPostgres("constraint", "t", "c", text)[0]; a != b {
+				t.Errorf("%q is %q, and %q is %q", same[0], a.Definition, text, b.Definition)
+			}
+		}
+	}
+	for _, other := range [][2]string{
+		{"CHECK (((a OR b) AND c))", "CHECK ((a OR (b AND c)))"},
+		{"CHECK ((NOT (a AND b)) AND c)", "CHECK ((NOT a) AND b AND c)"},
+		{"CHECK (f(a) AND b)", "CHECK (f AND a AND b)"},
+		{"CHECK ((a = '(b AND c)'))", "CHECK ((a = '(b  AND c)'))"},
+	} {
+		if a, b := OfPostgres("constraint", "t", "c", other[0])[0], OfPostgres("constraint", "t", "c", other[1])[0]; a == b {
+			t.Errorf("%q and %q are both %q", other[0], other[1], a.Definition)
+		}
+	}
+}
+
+func TestOfSQLite(t *testing.T) {
+	want := OfSQLite("table", "t", "t", "CREATE TABLE t (\n  id INTEGER PRIMARY KEY, -- the, id\n  n TEXT DEFAULT 'A, (b' CHECK (n <> ')'),\n  CONSTRAINT c CHECK (id > 0), UNIQUE (n)\n) STRICT")
+	for _, text := range []string{
+		`create table if not exists "t" (id integer primary key, /* one */ n text default 'A, (b' check (n<>')'), constraint c check (id>0), unique (n)) strict`,
+		"CREATE TABLE `t` (`n` TEXT DEFAULT 'A, (b' CHECK (\"n\" <> ')'), id INTEGER PRIMARY KEY, UNIQUE(n), CONSTRAINT c CHECK(id > 0)) STRICT",
+	} {
+		if c := compare(OfSQLite("table", "t", "t", text), want); len(c.differences)+len(c.own) > 0 {
+			t.Errorf("%s\ndiffers: %v, %v", text, c.differences, c.own)
+		}
+	}
+	for text, difference := range map[string]string{
+		"CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT DEFAULT 'a, (b' CHECK (n <> ')'), CONSTRAINT c CHECK (id > 0), UNIQUE (n)) STRICT": "the column t.n is",
+		"CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT DEFAULT 'A, (b' CHECK (n <> ')'), CONSTRAINT c CHECK (id > 0)) STRICT":             "the constraint unique ( n ) of t is missing",
+		"CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT DEFAULT 'A, (b' CHECK (n <> ')'), CONSTRAINT c CHECK (id > 0), UNIQUE (n))":        `the table t is "" in place of "strict"`,
+	} {
+		if c := compare(OfSQLite("table", "t", "t", text), want); len(c.differences) != 1 || !strings.HasPrefix(c.differences[0], difference) {
+			t.Errorf("%s\ndiffers in %v, not %q", text, c.differences, difference)
+		}
+	}
+}
+
+// A text that no parser takes gives parts all the same: they equal none.
+func TestOfSQLiteTakesEveryText(t *testing.T) {
+	for _, text := range []string{"", "CREATE TABLE t AS SELECT 1", "(", ")", "CREATE TABLE t (", "CREATE TABLE t (a, 'x", "CREATE TABLE t ())"} {
+		if parts := OfSQLite("table", "t", "t", text); len(parts) == 0 {
+			t.Errorf("%q has no parts", text)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	set, err := migration.Read(fstest.MapFS{
+		"00001_a.sql": {Data: []byte("-- +goose Up\ntable a\n-- +goose Down\nnothing")},
+		"00002_b.sql": {Data: []byte("-- +goose Up\ntable b\n-- +goose Down\nnothing")},
+		"00003_c.sql": {Data: []byte("-- +goose Up\ntable c\n-- +goose Down\nnothing")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(have ...Part) (Match, error) {
+		var made []Part
+		return Find(set, have, "another file", func(up string) ([]Part, error) {
+			made = append(made, Part{Type: "table", Name: strings.TrimPrefix(up, "table ")})
+			return slices.Clone(made), nil
+		})
+	}
+	a, b := Part{Type: "table", Name: "a"}, Part{Type: "table", Name: "b"}
+	match, err := find(a, b, Part{Type: "column", Table: "b", Name: "own"})
+	if err != nil || match.Version() != 2 || fmt.Sprint(match.Own) != "[column b.own]" {
+		t.Errorf("the match is %+v, %v", match, err)
+	}
+	var different *DifferentError
+	if _, err := find(b); !errors.As(err, &different) || different.Version != 2 || fmt.Sprint(different.Differences) != "[the table a is missing]" {
+		t.Errorf("without the first table it is %v", err)
+	}
+	fault := errors.New("no room")
+	if _, err := Find(set, []Part{a}, "another file", func(string) ([]Part, error) { return nil, fault }); !errors.Is(err, fault) {
+		t.Errorf("a fault of the engine gives %v", err)
+	}
+	if _, err := Find(migration.Set{}, nil, "", nil); err == nil {
+		t.Error("no migrations give no error")
+	}
+}

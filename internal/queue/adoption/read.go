@@ -1,0 +1,41 @@
+package adoption
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Querier runs statements: a pool or a transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
+}
+
+// Read returns the parts that of makes of the rows of an engine's statement: the type, the table, the name and the definition.
+func Read(ctx context.Context, q Querier, of func(kind, table, name, definition string) []Part, statement string, args ...any) (parts []Part, err error) {
+	rows, err := q.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var kind, table, name, definition string
+		if err := rows.Scan(&kind, &table, &name, &definition); err != nil {
+			return nil, err
+		}
+		parts = append(parts, of(kind, table, name, definition)...)
+	}
+	return parts, rows.Err()
+}
+
+// InTransaction runs work in a transaction and then end, which commits the transaction or rolls it back. A fault of work rolls it back.
+func InTransaction(ctx context.Context, pool *sql.DB, work, end func(*sql.Tx) error) error {
+	tx, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := work(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return end(tx)
+}
