@@ -13,6 +13,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/move"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -20,7 +21,8 @@ const copyHelp = `copy moves the queue from one database to another: from a SQLi
 It copies jobs with all columns (ids, statuses, attempts, times), the errors of attempts, the workers that have ended,
 schedules with their last ticks, pauses of queues and kinds, rules of retention, unique keys, marks of sensitive fields and
 the audit. It does not copy the history (the dashboard's charts) and refusals. The target must exist
-("sqluice up --db TARGET" makes it) and be empty.
+("sqluice up --db TARGET" makes it) and be empty. Columns that you have added to the tables are not copied: copy names them and refuses to
+start, unless --drop-columns leaves their values behind.
 
 Stop the workers of the source first: copy refuses to start while one is live. Then it closes the source: enqueues fail
 at once and no worker starts, so that no job is left behind. It closes the target too, copies all rows, and compares
@@ -33,7 +35,7 @@ If copy is interrupted, run the same command again: it continues. To give up, re
 
 func (a *app) copyCommand() *cobra.Command {
 	var from, to database
-	var keepOpen bool
+	var keepOpen, dropColumns bool
 	cmd := &cobra.Command{
 		Use:     "copy --from DATABASE --to DATABASE",
 		Short:   "Move the queue to another database",
@@ -44,6 +46,7 @@ func (a *app) copyCommand() *cobra.Command {
 	flags.Var(&databaseValue{&from}, "from", "the source: "+forms)
 	flags.Var(&databaseValue{&to}, "to", "the target, likewise")
 	flags.BoolVar(&keepOpen, "keep-open", false, "open the source again at the end: a copy, not a move")
+	flags.BoolVar(&dropColumns, "drop-columns", false, "leave behind the values of columns that you have added to the tables")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		for _, name := range []string{"from", "to"} {
 			if !flags.Changed(name) {
@@ -55,11 +58,13 @@ func (a *app) copyCommand() *cobra.Command {
 		}
 		return takesNothing()(cmd, args)
 	}
-	cmd.RunE = a.do(func(ctx context.Context, _ []string) error { return a.copy(ctx, from, to, keepOpen) })
+	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
+		return a.copy(ctx, from, to, move.Config{KeepOpen: keepOpen, DropColumns: dropColumns})
+	})
 	return cmd
 }
 
-func (a *app) copy(ctx context.Context, from, to database, keepOpen bool) (err error) {
+func (a *app) copy(ctx context.Context, from, to database, config move.Config) (err error) {
 	progress := a.progress()
 	defer progress.end()
 	log := newLogger(progress, "text", "warn")
@@ -74,10 +79,9 @@ func (a *app) copy(ctx context.Context, from, to database, keepOpen bool) (err e
 	}
 	defer func() { err = errors.Join(err, closeStore(target.Store)) }()
 
-	report, err := move.Run(ctx, move.Config{
-		From: source, To: target, KeepOpen: keepOpen, Logger: log,
-		Progress: func(p move.Progress) { progress.note(func() string { return copyLine(p) }) },
-	})
+	config.From, config.To, config.Logger = source, target, log
+	config.Progress = func(p move.Progress) { progress.note(func() string { return copyLine(p) }) }
+	report, err := move.Run(ctx, config)
 	progress.end()
 	if tableErr := a.printSums(report.Sums); tableErr != nil {
 		err = errors.Join(err, tableErr)
@@ -99,11 +103,27 @@ func openSide(ctx context.Context, flag string, d database, log *slog.Logger) (m
 		}
 		return move.Side{}, fmt.Errorf("%s %w", flag, err)
 	}
+	if err := checkSide(ctx, engine.StoreOf(store), flag, d); err != nil {
+		return move.Side{}, errors.Join(err, closeStore(store))
+	}
 	name := d.String()
 	if file, ok := store.(interface{ Path() string }); ok {
 		name = file.Path() // absolute: the other side stores it
 	}
 	return move.Side{Name: name, Store: engine.StoreOf(store)}, nil
+}
+
+// checkSide returns an error with the command that migrates a side unless this program runs on its schema.
+func checkSide(ctx context.Context, store engine.Store, flag string, d database) error {
+	err := engine.CheckSchema(ctx, store)
+	if err == nil {
+		return nil
+	}
+	role := map[string]string{"--from": "source", "--to": "target"}[flag]
+	if schema := (*jobs.SchemaError)(nil); errors.As(err, &schema) && len(schema.Pending) > 0 {
+		return fmt.Errorf("%s %s: %w: here `sqluice up --db %s`", role, d, err, word(d.String()))
+	}
+	return fmt.Errorf("%s %s: %w", role, d, err)
 }
 
 func copyLine(p move.Progress) string {
@@ -140,6 +160,9 @@ func (a *app) printMoved(report move.Report, source, target string) {
 	default:
 		a.print("moved: both sides are the same, and %s is open", target)
 	}
+	if len(report.Left) > 0 {
+		a.print("the values of these columns were left behind: %s", printable(strings.Join(report.Left, ", "), oneLine))
+	}
 	if !report.Kept {
 		a.print("%s stays closed; `sqluice reopen --db %s` opens it again", source, word(source))
 	}
@@ -174,6 +197,9 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 		advice = "`sqluice reopen --db DATABASE` opens what another move has closed"
 	case errors.Is(err, move.ErrNotEmpty):
 		advice = "make an empty one with `sqluice up`: a new file, or in PostgreSQL a new database or another schema (?schema=NAME)"
+	case errors.Is(err, move.ErrOwnColumns):
+		advice = "give --drop-columns to leave their values behind, and write them into the target afterwards: ids stay the same; " +
+			"or build sqluice with the columns (docs/changing-sql.md: The copy)"
 	default:
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,6 +46,29 @@ func TestCopyToAndFromPostgres(t *testing.T) {
 		t.Run("From/"+name, func(t *testing.T) { test(t, server.queue(t), queueFile(t)) })
 	}
 	t.Run("PasswordsStayOut", func(t *testing.T) { passwordsStayOut(t, queueFile(t), server.queue(t)) })
+}
+
+// A target without the tables is refused with the command that makes them, and columns of the owner with the flag that drops their values.
+func TestCopyNamesTheWayOut(t *testing.T) {
+	from, to := queueFile(t), newCLI(t)
+	if err := os.WriteFile(to.db, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	from.fails(exitFailure, []string{"target " + to.db, "no sqluice schema", "here `sqluice up --db " + to.db + "`"}, copyArgs(from, to)...)
+	to.ok("up")
+	from.ok("enqueue", "k")
+	pool, err := sql.Open("sqlite", from.db)
+	if err == nil {
+		_, err = pool.ExecContext(t.Context(), `ALTER TABLE sqluice_jobs ADD COLUMN region TEXT DEFAULT 'north'`)
+		err = errors.Join(err, pool.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.fails(exitFailure, []string{"columns that you have added are not copied", "sqluice_jobs.region", "--drop-columns"}, copyArgs(from, to)...)
+	if out := from.ok(copyArgs(from, to, "--drop-columns")...); !strings.Contains(out, "left behind: sqluice_jobs.region") {
+		t.Errorf("copy prints %q", out)
+	}
 }
 
 func queueFile(t *testing.T) *cli {

@@ -44,6 +44,8 @@ func tests() map[string]func(*lab) {
 		"Life":                 testEveryJobIsDoneOnce,
 		"NotEmpty":             testNotEmpty,
 		"MarksOfBothSides":     testMarksOfBothSides,
+		"OwnColumns":           testOwnColumns,
+		"NoOwnColumns":         testNoOwnColumns,
 		"LiveWorker":           testLiveWorker,
 		"DeadWorker":           testDeadWorker,
 		"LateWorker":           testLateWorker,
@@ -112,6 +114,7 @@ type place struct {
 	open  func() (jobs.Store, error)
 	empty func(t *testing.T)      // removes all rows
 	rule  func(t *testing.T)      // makes a rule of an application: no two jobs of one user
+	own   func(t *testing.T)      // adds a column of the owner
 	waits func(t *testing.T) bool // a transaction waits for a lock on a table; nil where there are no such locks
 }
 
@@ -141,6 +144,7 @@ func sqliteEngine(t *testing.T) kindOfDatabase {
 		}
 		p.empty = func(t *testing.T) { execute(t, testdb.PlainSQLite(t, path), "empty.sqlite.sql") }
 		p.rule = func(t *testing.T) { execute(t, testdb.PlainSQLite(t, path), "refuse_users.sql") }
+		p.own = func(t *testing.T) { execute(t, testdb.PlainSQLite(t, path), "own_column.sql") }
 		return p
 	}}
 }
@@ -172,6 +176,7 @@ func postgresEngine(t *testing.T) kindOfDatabase {
 		}
 		p.empty = func(t *testing.T) { execute(t, pool, "empty.postgres.sql") }
 		p.rule = func(t *testing.T) { execute(t, pool, "refuse_users.sql") }
+		p.own = func(t *testing.T) { execute(t, pool, "own_column.sql") }
 		return p
 	}}
 }

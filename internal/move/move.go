@@ -43,6 +43,9 @@ type Config struct {
 	From, To Side
 	KeepOpen bool // the source is open again in the end, with all its jobs: a copy
 
+	// DropColumns leaves behind what is in columns that the owner of a side has added. Otherwise such a column is refused.
+	DropColumns bool
+
 	Progress func(Progress) // called now and then; may be nil
 	Logger   *slog.Logger   // for workers that are found dead
 
@@ -58,9 +61,10 @@ type Progress struct {
 
 // Report is the result of a move.
 type Report struct {
-	Sums  []Sum // of every table; none when the move had ended before
-	Kept  bool  // the source is open
-	Since int64 // unix microseconds: when the source was marked as ended, if that was before this call
+	Sums  []Sum    // of every table; none when the move had ended before
+	Left  []string // the owner's columns whose values were not copied, as table.column
+	Kept  bool     // the source is open
+	Since int64    // unix microseconds: when the source was marked as ended, if that was before this call
 }
 
 var (
@@ -102,8 +106,9 @@ func (e *UnfinishedError) Unwrap() error { return e.Err }
 // mover is one call of Run.
 type mover struct {
 	Config
-	token string // of both sides
-	mark  string // what the source's token ends with
+	token string   // of both sides
+	mark  string   // what the source's token ends with
+	left  []string // the owner's columns, see Report
 }
 
 // Run moves the queue, or continues a move that was interrupted. Errors name the side.
@@ -128,6 +133,11 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	if state.step != stepEnded {
+		if err := m.checkColumns(ctx); err != nil {
+			return Report{}, err
+		}
+	}
 	switch state.step {
 	case stepEnded:
 		return m.again(ctx, state)
@@ -146,7 +156,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	if err := m.end(ctx); err != nil {
 		return Report{}, &UnfinishedError{err}
 	}
-	return Report{Sums: sums, Kept: m.KeepOpen}, nil
+	return Report{Sums: sums, Left: m.left, Kept: m.KeepOpen}, nil
 }
 
 // fill makes the target equal to the source. It returns the sums also with an error that is ErrDiffer.

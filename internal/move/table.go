@@ -24,6 +24,7 @@ type table struct {
 	rows string // what they are, in words
 	list func(ctx context.Context, q db.Querier, after, n int64) ([]row, error)
 	add  func(q db.Querier, ctx context.Context, items string) (int64, error)
+	row  reflect.Type                 // the generated struct of a row
 	last func(db.GetLastIDsRow) int64 // id of the last row, 0 when there is none
 }
 
@@ -37,7 +38,7 @@ type row struct {
 func tables() []table {
 	return []table{
 		{
-			name: "sqluice_jobs", rows: "jobs",
+			name: "sqluice_jobs", rows: "jobs", row: reflect.TypeFor[db.Job](),
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListJobsFrom(ctx, db.ListJobsFromParams{AfterID: after, N: n})
 				return encodeRows("job", list, err, func(j db.Job) row { return row{id: j.ID} })
@@ -46,7 +47,7 @@ func tables() []table {
 			last: func(r db.GetLastIDsRow) int64 { return r.Job },
 		},
 		{
-			name: "sqluice_job_errors", rows: "errors of jobs",
+			name: "sqluice_job_errors", rows: "errors of jobs", row: reflect.TypeFor[db.JobError](),
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListJobErrorsFrom(ctx, db.ListJobErrorsFromParams{AfterID: after, N: n})
 				return encodeRows("error", list, err, func(e db.JobError) row { return row{id: e.ID} })
@@ -55,7 +56,7 @@ func tables() []table {
 			last: func(r db.GetLastIDsRow) int64 { return r.JobError },
 		},
 		{
-			name: "sqluice_workers", rows: "workers",
+			name: "sqluice_workers", rows: "workers", row: reflect.TypeFor[db.Worker](),
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListWorkersFrom(ctx, db.ListWorkersFromParams{AfterID: after, N: n})
 				return encodeRows("worker", list, err, func(w db.Worker) row { return row{id: w.ID} })
@@ -64,7 +65,7 @@ func tables() []table {
 			last: func(r db.GetLastIDsRow) int64 { return r.Worker },
 		},
 		{
-			name: "sqluice_job_audit", rows: "notes of what people changed",
+			name: "sqluice_job_audit", rows: "notes of what people changed", row: reflect.TypeFor[db.JobAudit](),
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListAuditFrom(ctx, db.ListAuditFromParams{AfterID: after, N: n})
 				return encodeRows("change", list, err, func(a db.JobAudit) row { return row{id: a.ID} })
@@ -111,7 +112,7 @@ func namedTable[T any](
 	list func(db.Querier, context.Context) ([]T, error), compare func(a, b T) int,
 ) table {
 	return table{
-		name: name, rows: rows,
+		name: name, rows: rows, row: reflect.TypeFor[T](),
 		list: func(ctx context.Context, q db.Querier, after, _ int64) ([]row, error) {
 			if after != first {
 				return nil, nil

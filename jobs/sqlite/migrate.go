@@ -112,6 +112,15 @@ func tablesOf(ctx context.Context, pool statementPool) (has tables, err error) {
 	return has, translate(err)
 }
 
+// Columns implements [engine.Store].
+func (s *schema) Columns(ctx context.Context) ([]engine.Column, error) {
+	var list string
+	if err := s.readDB.QueryRowContext(ctx, control("columns")).Scan(&list); err != nil {
+		return nil, translate(err)
+	}
+	return engine.ParseColumns(list)
+}
+
 // Migrate implements [engine.Store].
 func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) {
 	done.Adopted, err = s.migrate(ctx, upward, func(p *goose.Provider) error {

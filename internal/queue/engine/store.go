@@ -125,6 +125,9 @@ type Store interface {
 	Migrate(ctx context.Context) (Migrated, error)
 	MigrateDown(ctx context.Context) (string, error)
 
+	// Columns lists the columns of the queue's tables that can be written, those of the database's owner included.
+	Columns(ctx context.Context) ([]Column, error)
+
 	// Settle waits until every transaction that wrote to the queue before the call has ended.
 	Settle(ctx context.Context) error
 

@@ -1,0 +1,1 @@
+ALTER TABLE sqluice_jobs ADD COLUMN region TEXT NOT NULL DEFAULT 'north'
