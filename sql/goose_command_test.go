@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	port "github.com/sqluice/sqluice/internal/queue/engine"
@@ -58,6 +59,62 @@ func TestGooseCommand(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	// An owner's migration is there before the project's newest one: the command runs that one with -allow-missing alone.
+	besideOwn := func(t *testing.T, engine, driver, database string, store jobs.Store) {
+		t.Helper()
+		folder := t.TempDir()
+		run := func(args ...string) (string, error) {
+			args = append([]string{"-table", testdb.VersionTable, "-dir", folder}, args...)
+			output, err := exec.CommandContext(t.Context(), command, args...).CombinedOutput()
+			return string(output), err
+		}
+		files, err := os.ReadDir(filepath.Join("migrations", engine))
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest := files[len(files)-1].Name()
+		for _, file := range files {
+			text, err := os.ReadFile(filepath.Join("migrations", engine, file.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if file.Name() == newest {
+				own := "-- +goose Up\nALTER TABLE sqluice_jobs ADD COLUMN region TEXT;\n-- +goose Down\nALTER TABLE sqluice_jobs DROP COLUMN region;\n"
+				if err := os.WriteFile(filepath.Join(folder, "20261128120000_region.sql"), []byte(own), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if output, err := run(driver, database, "up"); err != nil {
+					t.Fatalf("up with the owner's migration: %v\n%s", err, output)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(folder, file.Name()), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if output, err := run(driver, database, "up"); err == nil || !strings.Contains(output, "missing migrations") || !strings.Contains(output, newest) {
+			t.Errorf("up without the flag gives %v\n%s", err, output)
+		}
+		if output, err := run("-allow-missing", driver, database, "up"); err != nil {
+			t.Errorf("up with -allow-missing: %v\n%s", err, output)
+		}
+		check(t, store, -1)
+		if err := jobs.New(store).CheckSchema(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("sqlite beside a migration of the owner", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "jobs.db")
+		besideOwn(t, "sqlite", "sqlite3", path, testdb.OpenSQLite(t, path))
+	})
+	t.Run("postgres beside a migration of the owner", func(t *testing.T) {
+		url := shared.Postgres(t).Database(t)
+		store, err := postgres.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		besideOwn(t, "postgres", "postgres", url, store)
+	})
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "jobs.db")
 		goose(t, "sqlite", "sqlite3", path, "up")
