@@ -524,6 +524,13 @@ func (q timed) GetJobSubject(ctx context.Context, arg int64) (GetJobSubjectRow, 
 	return value, err
 }
 
+func (q timed) GetKindSettings(ctx context.Context, arg string) (KindSetting, error) {
+	began := time.Now()
+	value, err := q.own.GetKindSettings(ctx, arg)
+	q.hook("GetKindSettings", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) GetLastIDs(ctx context.Context) (GetLastIDsRow, error) {
 	began := time.Now()
 	value, err := q.own.GetLastIDs(ctx)
@@ -913,6 +920,13 @@ func (q timed) ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]
 	began := time.Now()
 	value, err := q.own.ListJobsOfUser(ctx, arg)
 	q.hook("ListJobsOfUser", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListKindSettings(ctx context.Context) ([]KindSetting, error) {
+	began := time.Now()
+	value, err := q.own.ListKindSettings(ctx)
+	q.hook("ListKindSettings", time.Since(began), err)
 	return value, err
 }
 

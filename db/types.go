@@ -84,6 +84,7 @@ type (
 	Job                           = sqlite.Job
 	JobAudit                      = sqlite.JobAudit
 	JobError                      = sqlite.JobError
+	KindSetting                   = sqlite.KindSetting
 	ListAuditFromParams           = sqlite.ListAuditFromParams
 	ListAuditOfJobParams          = sqlite.ListAuditOfJobParams
 	ListAuditParams               = sqlite.ListAuditParams

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/runner"
@@ -33,6 +34,7 @@ type Client struct {
 	around     EnqueueFunc // nil without middleware
 	runners    *runner.Registry
 	marks      *lifecycle.Marks
+	kinds      *jobrow.Declared
 }
 
 // sealed has the client's scope, which package inspect takes out with [engine.ScopeOf].
@@ -40,7 +42,7 @@ type sealed = engine.Sealed
 
 // New returns a client of the queue in a store.
 func New(store Store, opts ...ClientOption) *Client {
-	c := &Client{given: store, store: engine.Observed(engine.StoreOf(store)), runners: &runner.Registry{}, marks: lifecycle.NewMarks()}
+	c := &Client{given: store, store: engine.Observed(engine.StoreOf(store)), runners: &runner.Registry{}, marks: lifecycle.NewMarks(), kinds: &jobrow.Declared{}}
 	c = c.with(engine.Scope{Store: c.store, Identity: engine.SharedOf(store), Searches: &engine.SharedOf(store).Searches})
 	for _, opt := range opts {
 		opt(c)

@@ -27,7 +27,7 @@ func (r *Runner) Schedule(list ...Schedule) {
 func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err error) {
 	seen := map[string]bool{}
 	for _, s := range r.schedules {
-		row, fault := s.row(r.client, now, true)
+		row, fault := r.settled(s).row(r.client, now, true)
 		if seen[s.name] {
 			fault = errors.Join(fault, errors.New("it is declared twice"))
 		}

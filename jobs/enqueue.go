@@ -58,7 +58,7 @@ func orEmpty(payload json.RawMessage) json.RawMessage {
 }
 
 func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
-	e := &enqueue{kind: kind, queue: DefaultQueue, kinds: kindDefaults{queue: DefaultQueue}}
+	e := &enqueue{kind: kind}
 	for _, opt := range opts {
 		opt(e)
 	}
@@ -105,6 +105,9 @@ func (e *enqueue) insert(columns db.EnqueueJobParams) lifecycle.Row {
 
 // enqueueOne passes a job through the middleware and adds it.
 func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
+	if err := c.settle(ctx, e); err != nil {
+		return Receipt{}, err
+	}
 	if c.around == nil {
 		return c.addOne(ctx, e, payload)
 	}
@@ -179,6 +182,9 @@ func (c *Client) insertWith(ctx context.Context, job lifecycle.Row, author *audi
 
 // enqueueMany passes jobs that differ in their payloads only through the middleware and adds them.
 func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]Receipt, error) {
+	if err := c.settle(ctx, e); err != nil {
+		return nil, err
+	}
 	if c.around == nil || n == 0 {
 		return c.addMany(ctx, e, n, payload)
 	}

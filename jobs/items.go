@@ -71,11 +71,15 @@ func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Receipt, err
 		}
 	}
 	receipts := make([]Receipt, len(items))
-	if c.around != nil { // which may change what the items say: they can be used again
-		items = slices.Clone(items)
-		for i, item := range items {
-			job := *item.job
-			items[i].job = &job
+	items = slices.Clone(items)
+	for i, item := range items { // they can be used again
+		if item.job.isSettled() && c.around == nil { // else what the item says is changed
+			continue
+		}
+		job := *item.job
+		items[i].job = &job
+		if err := c.settle(ctx, &job); err != nil {
+			return nil, fmt.Errorf("enqueue %d items: %w", len(items), err)
 		}
 	}
 	if err := c.passItems(ctx, items, receipts, 0); err != nil {

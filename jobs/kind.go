@@ -26,14 +26,17 @@ type Kind[T any] struct {
 	// the same time.
 	Aliases []string
 
-	// Queue is where its jobs go; [DefaultQueue] when empty. A runner that handles the kind and does not claim from this queue logs a
+	// Queue is where its jobs go; [DefaultQueue] when empty. A runner with a handler for the kind declares it: an enqueue by the kind's name
+	// puts its job there as well, unless it names another. A runner that handles the kind and does not claim from this queue logs a
 	// warning when it starts.
 	Queue string
 
-	// Priority of its jobs: higher runs first.
+	// Priority of its jobs: higher runs first. It is declared as Queue is.
 	Priority int
 
-	// MaxAttempts before a job fails; [DefaultMaxAttempts] when 0. A job's own number wins.
+	// MaxAttempts before a job fails; [DefaultMaxAttempts] when 0. A job's own number wins. A runner with a handler for the kind declares
+	// the number: it counts for all jobs of the kind that have none of their own, however they were enqueued, also for those that wait
+	// already. What the newest program with a live worker declares counts, or else what was declared last.
 	MaxAttempts int
 
 	// Timeout of one attempt; none when 0. A job's own timeout wins.
@@ -118,7 +121,7 @@ func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...E
 func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	for _, name := range append([]string{k.Name}, k.Aliases...) {
 		r.handle(handler{
-			kind: name, queue: k.Queue, settings: jobrow.Settings{MaxAttempts: k.MaxAttempts, Timeout: k.Timeout}, retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
+			kind: name, queue: k.Queue, settings: k.settings(), retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
 			version:  k.Version,
 			declares: k.declares(name),
 			run: func(ctx context.Context, job *Job) error {
@@ -166,13 +169,18 @@ func undecoded[T any](err error, args T, sensitive []string) error {
 	return runner.Undecoded(fmt.Errorf("decode payload as %T: %w", args, discreet(err, len(sensitive) > 0)))
 }
 
+// settings are what counts for jobs of the kind as long as the database does not know what programs declare.
+func (k Kind[T]) settings() jobrow.Settings {
+	return jobrow.Settings{MaxAttempts: k.MaxAttempts, Timeout: k.Timeout}
+}
+
 // enqueue is the kind's defaults with the options upon them.
 func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 	e := &enqueue{
-		kind: k.Name, queue: cmp.Or(k.Queue, DefaultQueue), priority: k.Priority, maxAttempts: k.MaxAttempts,
+		kind: k.Name, queue: cmp.Or(k.Queue, DefaultQueue), priority: new(k.Priority),
 		sensitive: k.Sensitive, encoded: true, marshaled: true, version: k.Version,
 	}
-	e.kinds = kindDefaults{e.queue, jobrow.Settings{MaxAttempts: k.MaxAttempts, Timeout: k.Timeout}}
+	e.kinds = kindDefaults{e.queue, k.settings()}
 	for _, opt := range opts {
 		opt(e)
 	}

@@ -84,9 +84,12 @@ func (c *Client) find(ctx context.Context, id func(context.Context, db.Querier) 
 			return err
 		}
 		one := []db.Job{row}
-		err = c.view().Rows(ctx, q, one)
-		job = jobrow.Of(one[0])
-		jobrow.Settings{}.Fill(&job)
+		if err := c.view().Rows(ctx, q, one); err != nil {
+			return err
+		}
+		list := []Job{jobrow.Of(one[0])}
+		err = jobrow.FillAll(ctx, q, list)
+		job = list[0]
 		return err
 	})
 	return job, core.NotFound(err)

@@ -21,8 +21,8 @@ type EnqueueOption func(*enqueue)
 // enqueue is what the options and the kind make of one job, or of many that are alike but for their payloads.
 type enqueue struct {
 	kind        string
-	queue       string
-	priority    int
+	queue       string        // empty where it is left to what programs declare of the kind
+	priority    *int          // nil likewise
 	at          *time.Time    // when given
 	in          time.Duration // otherwise
 	startBy     time.Time     // the zero time: none
@@ -42,20 +42,20 @@ type enqueue struct {
 	kinds       kindDefaults
 }
 
-// kindDefaults is what an option with the zero value stands for.
+// kindDefaults is what an option with the zero value stands for. An empty queue is what programs declare.
 type kindDefaults struct {
 	queue    string
 	settings jobrow.Settings
 }
 
-// Queue puts the job on the named queue instead of its kind's. An empty name means the kind's.
+// Queue puts the job on the named queue instead of its kind's. An empty name means the kind's: see [Kind.Queue].
 func Queue(name string) EnqueueOption {
 	return func(e *enqueue) { e.queue = cmp.Or(name, e.kinds.queue) }
 }
 
-// Priority runs the job before those of its queue with a lower priority. 0 is the default; from [MinPriority] to
-// [MaxPriority].
-func Priority(p int) EnqueueOption { return func(e *enqueue) { e.priority = p } }
+// Priority runs the job before those of its queue with a lower priority, in place of what its kind says: see [Kind.Priority]. From
+// [MinPriority] to [MaxPriority].
+func Priority(p int) EnqueueOption { return func(e *enqueue) { e.priority = &p } }
 
 // In runs the job not before a delay has passed. 0 means at once; a negative delay is refused.
 func In(d time.Duration) EnqueueOption { return func(e *enqueue) { e.in, e.at = d, nil } }
@@ -88,7 +88,7 @@ func StartWithin(d time.Duration) EnqueueOption {
 // MaxAttempts fails the job for good after n counted attempts: 1 to [MaxAttemptsLimit]. 0, the default, leaves the number to the kind:
 // see [Kind.MaxAttempts].
 func MaxAttempts(n int) EnqueueOption {
-	return func(e *enqueue) { e.maxAttempts = cmp.Or(n, e.kinds.settings.MaxAttempts) }
+	return func(e *enqueue) { e.maxAttempts = n }
 }
 
 // Timeout cancels the context of an attempt that takes longer, which then counts as failed. 0 means the kind's
@@ -121,7 +121,7 @@ func Metadata(v any) EnqueueOption { return func(e *enqueue) { e.metadata = v } 
 // row is the columns, from checked options or not.
 func (e *enqueue) row(now, runAfter time.Time, status Status, metadata *string) db.EnqueueJobParams {
 	return db.EnqueueJobParams{
-		Kind: e.kind, Queue: e.queue, Status: string(status), Priority: int64(e.priority), RunAfter: core.Micros(runAfter),
+		Kind: e.kind, Queue: cmp.Or(e.queue, DefaultQueue), Status: string(status), Priority: int64(core.Deref(e.priority)), RunAfter: core.Micros(runAfter),
 		MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(), UniqueKey: e.uniqueKey, RequestID: e.requestID,
 		UserID: e.userID, Tags: e.tagsColumn(), Metadata: metadata, Now: core.Micros(now),
 	}
@@ -199,17 +199,19 @@ func (e *enqueue) checkNames() error {
 	if err := ValidateName("kind", e.kind); err != nil {
 		return err
 	}
-	return ValidateName("queue", e.queue)
+	return ValidateName("queue", cmp.Or(e.queue, DefaultQueue))
 }
 
 func (e *enqueue) checkNumbers() error {
-	switch {
+	switch priority := core.Deref(e.priority); {
 	case e.version < 0:
 		return jobtype.NewInvalidError("version of the kind", fmt.Sprint(e.version), "be from 0 on: AnyVersion is for handlers")
-	case e.priority < MinPriority || e.priority > MaxPriority:
-		return jobtype.NewInvalidError("priority", fmt.Sprint(e.priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
+	case priority < MinPriority || priority > MaxPriority:
+		return jobtype.NewInvalidError("priority", fmt.Sprint(priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
 	case e.maxAttempts < 0 || e.maxAttempts > MaxAttemptsLimit:
 		return jobtype.NewInvalidError("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d, or 0 for the kind's own", MaxAttemptsLimit))
+	case e.kinds.settings.MaxAttempts < 0 || e.kinds.settings.MaxAttempts > MaxAttemptsLimit:
+		return jobtype.NewInvalidError("max attempts of the kind", fmt.Sprint(e.kinds.settings.MaxAttempts), fmt.Sprintf("be from 1 to %d, or 0 for %d", MaxAttemptsLimit, DefaultMaxAttempts))
 	case e.startWithin < 0:
 		return jobtype.NewInvalidError("start-within time", e.startWithin.String(), "not be negative; leave it out for none")
 	case e.startWithin > 0 && e.startWithin < time.Microsecond:

@@ -173,13 +173,13 @@ func TestLaterOptionsWin(t *testing.T) {
 		}
 		return job
 	}
-	if j := get(); j.Queue != "reports" || j.Priority != 7 || j.MaxAttempts != 3 {
+	if j := get(); j.Queue != "reports" || j.Priority != 7 || j.MaxAttempts != jobs.DefaultMaxAttempts {
 		t.Errorf("the kind's defaults made %+v", j)
 	}
 	if j := get(jobs.Queue("a"), jobs.Queue("b"), jobs.Priority(1), jobs.Priority(0), jobs.MaxAttempts(9)); j.Queue != "b" || j.Priority != 0 || j.MaxAttempts != 9 {
 		t.Errorf("the options made %+v", j)
 	}
-	if j := get(jobs.Queue("a"), jobs.Queue(""), jobs.MaxAttempts(9), jobs.MaxAttempts(0)); j.Queue != "reports" || j.MaxAttempts != 3 {
+	if j := get(jobs.Queue("a"), jobs.Queue(""), jobs.MaxAttempts(9), jobs.MaxAttempts(0)); j.Queue != "reports" || j.MaxAttempts != jobs.DefaultMaxAttempts {
 		t.Errorf("options that are empty made %+v", j)
 	}
 	far := time.Now().AddDate(1, 0, 0)

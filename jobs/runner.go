@@ -339,7 +339,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 	}
 	err = runner.Run(audit.Without(ctx), r.config.internal(drain), runner.Options{
 		Scope: r.client.scope(), Registry: r.client.runners, Queues: r.queues, Handlers: r.handlers, Declared: declared, Schedules: schedule.Names(schedules),
-		Prepare: r.prepare,
+		Prepare: r.prepare, Settings: r.client.kinds,
 	})
 	if err != nil {
 		return fmt.Errorf("run: %w", err)

@@ -113,7 +113,7 @@ func (s Schedule) rowWith(cipher *cipher.Cipher, now time.Time, inCode bool) (db
 		return db.PutScheduleParams{}, jobtype.NewInvalidError("schedule", "", "be made with Kind.Cron, Kind.Every or NewSchedule, and not the zero Schedule")
 	}
 	p := db.PutScheduleParams{
-		Name: s.name, Kind: s.job.kind, Queue: s.job.queue, Spec: s.spec, Zone: s.zone,
+		Name: s.name, Kind: s.job.kind, Queue: cmp.Or(s.job.queue, DefaultQueue), Spec: s.spec, Zone: s.zone,
 		CatchUp: string(s.catchUp), Overlap: string(s.overlap), Origin: schedule.OriginClient,
 	}
 	if inCode {
@@ -181,7 +181,7 @@ func (c *Client) PutSchedule(ctx context.Context, s Schedule, opts ...PutOption)
 	for _, opt := range opts {
 		opt(&options)
 	}
-	row, err := s.row(c, c.store.NowWithin(ctx), false)
+	row, err := c.scheduleRow(ctx, s)
 	if err == nil {
 		err = s.job.mark(ctx, c)
 	}
@@ -194,6 +194,18 @@ func (c *Client) PutSchedule(ctx context.Context, s Schedule, opts ...PutOption)
 		}
 		return row, schedule.CheckUndeclared(ctx, q, s.name, now)
 	})
+}
+
+// scheduleRow validates a schedule and returns its row, with the queue and the priority that its kind has now where the schedule names none.
+func (c *Client) scheduleRow(ctx context.Context, s Schedule) (db.PutScheduleParams, error) {
+	if s.job != nil {
+		job := *s.job
+		if err := c.settle(ctx, &job); err != nil {
+			return db.PutScheduleParams{}, err
+		}
+		s.job = &job
+	}
+	return s.row(c, c.store.NowWithin(ctx), false)
 }
 
 // ScheduleChange says what [Client.SetSchedule] changes. A nil field stays as it is.

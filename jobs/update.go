@@ -38,7 +38,7 @@ func SetPriority(p int) UpdateOption {
 	return updateFunc(func(u *update) error {
 		n := int64(p)
 		u.params.Priority = &n
-		return u.set("priority", (&enqueue{priority: p}).checkNumbers())
+		return u.set("priority", (&enqueue{priority: new(p)}).checkNumbers())
 	})
 }
 

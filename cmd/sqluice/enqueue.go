@@ -129,9 +129,8 @@ func onlyItems(cmd *cobra.Command) (err error) {
 
 // common adds the flags of jobs that are enqueued at once or by a schedule.
 func (f *enqueueFlags) common(flags *pflag.FlagSet) {
-	f.queue = jobs.DefaultQueue
-	flags.Var(&nameValue{&f.queue}, "queue", "`NAME` of the queue to put the job on")
-	flags.Var(&intValue{&f.priority, jobs.MinPriority, jobs.MaxPriority}, "priority", "higher runs first")
+	flags.Var(&nameValue{&f.queue}, "queue", "`NAME` of the queue to put the job on (default: that of its kind)")
+	flags.Var(&intValue{&f.priority, jobs.MinPriority, jobs.MaxPriority}, "priority", "higher runs first (default: that of its kind)")
 	flags.Var(&intValue{&f.maxAttempts, 0, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails; 0 for the number of its kind")
 	flags.Var(&durationValue{value: &f.timeout, least: time.Millisecond}, "timeout", "of one attempt (default: the worker's)")
 	flags.StringVar(&f.userID, "user-id", "", "the `ID` of the user on whose behalf the job runs")
@@ -146,7 +145,10 @@ func (f *enqueueFlags) commonOptions(given func(string) bool) ([]jobs.EnqueueOpt
 	if slices.Contains(f.tags, "") {
 		return nil, emptyFlag("tag")
 	}
-	opts := []jobs.EnqueueOption{jobs.Queue(f.queue), jobs.Priority(f.priority), jobs.MaxAttempts(f.maxAttempts), jobs.Tags(f.tags...)}
+	opts := []jobs.EnqueueOption{jobs.Queue(f.queue), jobs.MaxAttempts(f.maxAttempts), jobs.Tags(f.tags...)}
+	if given("priority") {
+		opts = append(opts, jobs.Priority(f.priority))
+	}
 	if given("timeout") {
 		opts = append(opts, jobs.Timeout(f.timeout))
 	}

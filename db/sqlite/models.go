@@ -72,6 +72,14 @@ type JobError struct {
 	Stack     string `json:"stack"`
 }
 
+type KindSetting struct {
+	Kind        string `json:"kind"`
+	MaxAttempts int64  `json:"max_attempts"`
+	Timeout     int64  `json:"timeout"`
+	Queue       string `json:"queue"`
+	Priority    int64  `json:"priority"`
+}
+
 type Move struct {
 	Direction string `json:"direction"`
 	Token     string `json:"token"`

@@ -129,8 +129,8 @@ type Querier interface {
 	// EndScheduleTick notes what came of a tick.
 	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
 	// EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails each that has no attempt left or that killed its process
-	// max_crashes times; all of them when a person must look at them first (fail_all = 1). A job without a max_attempts has as many as it is
-	// by default.
+	// max_crashes times; all of them when a person must look at them first (fail_all = 1). A job without a max_attempts has as many as its
+	// kind declares, or else default_attempts.
 	EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]EndStuckJobsRow, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
@@ -181,6 +181,8 @@ type Querier interface {
 	GetJobIDByRequestID(ctx context.Context, arg GetJobIDByRequestIDParams) (int64, error)
 	// GetJobSubject is what a note of a change says of a job beside its id.
 	GetJobSubject(ctx context.Context, id int64) (GetJobSubjectRow, error)
+	// GetKindSettings returns what counts for the jobs of a kind. No row means that no program has declared it.
+	GetKindSettings(ctx context.Context, kind string) (KindSetting, error)
 	// GetLastIDs is the largest id of each table; 0 when it is empty.
 	GetLastIDs(ctx context.Context) (GetLastIDsRow, error)
 	// GetNewestEndedID returns the id of the newest job if it has ended; else 0.
@@ -313,6 +315,8 @@ type Querier interface {
 	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
 	// ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids, and whether there is anything to erase.
 	ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error)
+	// ListKindSettings lists what counts for the jobs of all kinds that programs declare.
+	ListKindSettings(ctx context.Context) ([]KindSetting, error)
 	// ListLiveDeclarations lists what live workers declare of a subject, of one name unless that is NULL: a row for each worker.
 	ListLiveDeclarations(ctx context.Context, arg ListLiveDeclarationsParams) ([]ListLiveDeclarationsRow, error)
 	// ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.

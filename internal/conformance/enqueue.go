@@ -65,7 +65,7 @@ func testKindDefaults(f *fixture) {
 	job := f.get(receipt.ID)
 	want(f, "queue", job.Queue, "post")
 	want(f, "priority", job.Priority, 4)
-	want(f, "max attempts", job.MaxAttempts, 2)
+	f.wantAttempts("before a runner has declared the kind", job.ID, jobs.DefaultMaxAttempts, jobs.SettingDefault)
 	want(f, "payload", string(job.Payload), `{"to":"me"}`)
 	receipt, err = kind.Enqueue(f.ctx, f.client, letter{"me"}, jobs.Queue("express"), jobs.Priority(5), jobs.MaxAttempts(9))
 	f.must(err)

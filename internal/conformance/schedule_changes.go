@@ -38,7 +38,7 @@ func testScheduleOptions(f *fixture) {
 	var payload, metadata map[string]any
 	f.must(json.Unmarshal(job.Payload, &payload))
 	f.must(json.Unmarshal(job.Metadata, &metadata))
-	if job.Queue != "q" || job.Priority != 3 || job.MaxAttempts != 7 || job.Timeout != time.Second || job.UserID != "u" ||
+	if job.Queue != "q" || job.Priority != 3 || job.MaxAttemptsFrom != jobs.SettingDefault || job.Timeout != time.Second || job.UserID != "u" ||
 		!slices.Equal(job.Tags, []string{"t1", "t2"}) || payload["a"] != 1.0 || metadata["m"] != 1.0 || len(metadata) != 2 {
 		f.Errorf("the job is %+v", job)
 	}
@@ -46,7 +46,7 @@ func testScheduleOptions(f *fixture) {
 	want(f, "the job's schedule", job.Schedule(), "s")
 	info, err := f.client.GetSchedule(f.ctx, "s")
 	f.must(err)
-	want(f, "the options", string(info.Options), `{"max_attempts":7,"metadata":{"m":1},"priority":3,"tags":["t1","t2"],"timeout":1000000,"user_id":"u"}`)
+	want(f, "the options", string(info.Options), `{"metadata":{"m":1},"priority":3,"tags":["t1","t2"],"timeout":1000000,"user_id":"u"}`)
 	want(f, "a plain job's schedule", f.get(f.enqueue("k")).Schedule(), "")
 }
 

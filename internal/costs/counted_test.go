@@ -367,6 +367,11 @@ func (q counted) GetJobSubject(ctx context.Context, arg int64) (db.GetJobSubject
 	return q.own.GetJobSubject(ctx, arg)
 }
 
+func (q counted) GetKindSettings(ctx context.Context, arg string) (db.KindSetting, error) {
+	q.note("GetKindSettings")
+	return q.own.GetKindSettings(ctx, arg)
+}
+
 func (q counted) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	q.note("GetLastIDs")
 	return q.own.GetLastIDs(ctx)
@@ -645,6 +650,11 @@ func (q counted) ListJobsFrom(ctx context.Context, arg db.ListJobsFromParams) ([
 func (q counted) ListJobsOfUser(ctx context.Context, arg db.ListJobsOfUserParams) ([]db.ListJobsOfUserRow, error) {
 	q.note("ListJobsOfUser")
 	return q.own.ListJobsOfUser(ctx, arg)
+}
+
+func (q counted) ListKindSettings(ctx context.Context) ([]db.KindSetting, error) {
+	q.note("ListKindSettings")
+	return q.own.ListKindSettings(ctx)
 }
 
 func (q counted) ListLiveDeclarations(ctx context.Context, arg db.ListLiveDeclarationsParams) ([]db.ListLiveDeclarationsRow, error) {

@@ -13,8 +13,9 @@ import (
 type drain struct {
 	name       string
 	queues     map[string]int
-	kinds      []string // sorted
-	brief      []string // those of which nothing is kept when a job is done
+	kinds      []string            // sorted
+	brief      []string            // those of which nothing is kept when a job is done
+	settings   map[string]settings // of kinds
 	lease      time.Duration
 	failAll    bool
 	maxCrashes int
@@ -71,6 +72,7 @@ func (q *queue) drain(d drain, info inspect.WorkerInfo) []jobs.Job {
 		w = q.register(info, d.lease)
 	}
 	q.undeclare(d.kinds)
+	q.declareSettings(d.kinds, d.settings)
 	q.boot(d.maxCrashes, d.failAll)
 	q.settleOverdue()
 	var starts []jobs.Job

@@ -27,9 +27,10 @@ var (
 	}
 	periods = []time.Duration{time.Second, time.Microsecond, 1500, time.Minute, time.Hour, 24 * time.Hour}
 	// Long enough that no attempt of this test ends by it.
-	timeouts = []time.Duration{time.Hour, 90*time.Minute + 1500, 1<<63 - 1}
-	messages = []string{"bad", "", "\u00e9 'x' \"y\" \\ %s ? $1\n\tz", "\U0001F4A9"}
-	payloads = []string{
+	timeouts     = []time.Duration{time.Hour, 90*time.Minute + 1500, 1<<63 - 1}
+	kindTimeouts = []time.Duration{0, time.Hour, 2 * time.Hour}
+	messages     = []string{"bad", "", "\u00e9 'x' \"y\" \\ %s ? $1\n\tz", "\U0001F4A9"}
+	payloads     = []string{
 		`{}`, `null`, `0`, `-0`, `""`, " \t\r\n{ \"a\" :\n[ 1 ,2 ] }\r\n ", `{"b":1,"a":1,"a":2,"":null}`,
 		`[1.0,1e2,1E+2,0.10,-0.0,1e400,123456789012345678901234567890]`, `"\u0041\u00e9\/\b\u001f"`, `"\ud83d\uDE00"`,
 		`"\\u0000 \\ud800"`, "\"\u2028\u007f\u0080\ufffd\uffff\ufeff\"", `"<&>'%s ? $1 :x"`,

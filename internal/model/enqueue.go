@@ -94,6 +94,7 @@ func (q *queue) byRequestID(kind, id string) *job {
 func (q *queue) add(o order, payload []byte) *job {
 	q.lastJob++
 	j := &job{Job: o.Job}
+	q.resolve(&j.Job)
 	j.ID, j.Payload, j.keys.Payload = q.lastJob, payload, q.key
 	j.CreatedAt, j.UpdatedAt = q.now, q.now
 	j.RunAfter = q.now.Add(o.in + o.unique.quiet) // of which at most one is given

@@ -22,8 +22,9 @@ type queue struct {
 	periods    map[keyOf]period // the unique keys that were taken for a time
 	schedules  map[string]*schedule
 	rules      map[place]rule
-	key        string // the id of the key that programs encrypt with; empty for none
-	lastJob    int64  // the largest id that was ever given
+	settings   map[string]settings // what counts for the jobs of kinds, by name
+	key        string              // the id of the key that programs encrypt with; empty for none
+	lastJob    int64               // the largest id that was ever given
 	lastWorker int64
 }
 
@@ -42,13 +43,17 @@ type attemptEnd struct {
 }
 
 func newQueue(now time.Time) *queue {
-	return &queue{now: now, pauses: map[paused]pause{}, periods: map[keyOf]period{}, schedules: map[string]*schedule{}, rules: map[place]rule{}}
+	return &queue{
+		now: now, pauses: map[paused]pause{}, periods: map[keyOf]period{}, schedules: map[string]*schedule{}, rules: map[place]rule{},
+		settings: map[string]settings{},
+	}
 }
 
 // clone copies the state for a rollback.
 func (q *queue) clone() *queue {
 	c := *q
 	c.pauses, c.periods, c.rules = maps.Clone(q.pauses), maps.Clone(q.periods), maps.Clone(q.rules)
+	c.settings = maps.Clone(q.settings)
 	c.schedules = map[string]*schedule{}
 	for name, s := range q.schedules {
 		copied := *s

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -78,8 +77,14 @@ func jobIDs(list []jobs.Job) []int64 {
 	return ids
 }
 
-// claimed is the part of a job that a claim returns.
+// claimed is the part of a job that a claim returns, without what the job leaves to its kind.
 func claimed(j jobs.Job) jobs.Job {
+	if j.MaxAttemptsFrom != jobs.SettingOfJob {
+		j.MaxAttempts = 0
+	}
+	if j.TimeoutFrom != jobs.SettingOfJob {
+		j.Timeout = 0
+	}
 	return jobs.Job{
 		ID: j.ID, Kind: j.Kind, Queue: j.Queue, Payload: j.Payload, Priority: j.Priority, RunAfter: j.RunAfter,
 		Attempt: j.Attempt, Uncounted: j.Uncounted, MaxAttempts: j.MaxAttempts, Crashes: j.Crashes, Timeout: j.Timeout,
@@ -92,7 +97,7 @@ func (e *engine) claimedRow(r db.ClaimJobsRow, queue string) jobs.Job {
 	j := jobs.Job{
 		ID: e.jobs.from(r.ID), Kind: r.Kind, Queue: queue, Payload: e.keys.open(r.Kind, cipher.Payload, r.Payload), Priority: int(r.Priority),
 		RunAfter: time.UnixMicro(r.RunAfter).UTC(), Attempt: int(r.Attempt), Uncounted: int(r.Uncounted),
-		MaxAttempts: cmp.Or(int(r.MaxAttempts), jobs.DefaultMaxAttempts), Crashes: int(r.Crashes), Timeout: time.Duration(r.Timeout) * time.Microsecond,
+		MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes), Timeout: time.Duration(r.Timeout) * time.Microsecond,
 		UniqueKey: deref(r.UniqueKey), RequestID: deref(r.RequestID), UserID: deref(r.UserID),
 		CreatedAt: time.UnixMicro(r.CreatedAt).UTC(),
 	}

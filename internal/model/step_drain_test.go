@@ -93,6 +93,12 @@ func (m *machine) drawDrain(t *rapid.T) drain {
 	if rapid.Bool().Draw(t, "keep nothing of some kinds") {
 		d.brief = some(t, "kinds of which nothing is kept", kinds, 1, len(kinds))
 	}
+	if rapid.Bool().Draw(t, "kinds have settings") {
+		d.settings = map[string]settings{}
+		for _, kind := range some(t, "kinds that have settings", kinds, 1, len(kinds)) {
+			d.settings[kind] = settings{pick(t, "attempts of the kind", attempts), pick(t, "timeout of the kind", kindTimeouts)}
+		}
+	}
 	for _, name := range some(t, "queues", queues, 1, 2) {
 		d.queues[name] = rapid.IntRange(1, 3).Draw(t, "slots")
 	}
@@ -160,7 +166,10 @@ func (e *engine) drainWith(ctx context.Context, client *jobs.Client, d drain) ([
 	var starts []jobs.Job
 	runs := map[int64]int{}
 	for _, name := range d.kinds {
-		kind := jobs.Kind[json.RawMessage]{Name: name, RetryDelay: func(job jobs.Job, _ error) time.Duration { return retryDelay(job.Counted()) }}
+		kind := jobs.Kind[json.RawMessage]{
+			Name: name, MaxAttempts: d.settings[name].attempts, Timeout: d.settings[name].timeout,
+			RetryDelay: func(job jobs.Job, _ error) time.Duration { return retryDelay(job.Counted()) },
+		}
 		if slices.Contains(d.brief, name) {
 			kind.Keep = jobs.Nothing
 		}

@@ -97,6 +97,7 @@ func (q *queue) replace(j *job, o order, payload []byte) {
 	j.Payload, j.Queue, j.Priority, j.MaxAttempts, j.Timeout = payload, o.Queue, o.Priority, o.MaxAttempts, o.Timeout
 	j.Uncounted, j.Crashes, j.Progress = j.Attempt, 0, nil
 	j.MaxAttemptsFrom, j.TimeoutFrom = o.MaxAttemptsFrom, o.TimeoutFrom
+	q.resolve(&j.Job)
 	j.UserID, j.Tags, j.Metadata, j.UpdatedAt = o.UserID, o.Tags, o.Metadata, q.now.Add(late)
 	j.StartBy = q.startBy(j.RunAfter, o.within)
 	if moved { // to another place in its queue, which the next promotion finds

@@ -36,6 +36,7 @@ func (q *queue) update(id int64, u update) error {
 	set(&j.Priority, u.priority)
 	if u.maxAttempts != nil {
 		setAttempts(&j.Job, *u.maxAttempts)
+		q.resolve(&j.Job)
 	}
 	set(&j.Queue, u.queue)
 	set(&j.RunAfter, u.runAfter)
@@ -45,20 +46,6 @@ func (q *queue) update(id int64, u update) error {
 	}
 	j.UpdatedAt = q.now
 	return nil
-}
-
-// setAttempts sets how many attempts a job has; 0 leaves the number to its kind, which declares none here.
-func setAttempts(j *jobs.Job, n int) {
-	if j.MaxAttempts, j.MaxAttemptsFrom = n, jobs.SettingOfJob; n == 0 {
-		j.MaxAttempts, j.MaxAttemptsFrom = jobs.DefaultMaxAttempts, jobs.SettingDefault
-	}
-}
-
-// setTimeout sets the timeout of a job's attempts; 0 leaves it to its kind, which declares none here.
-func setTimeout(j *jobs.Job, d time.Duration) {
-	if j.Timeout, j.TimeoutFrom = d, jobs.SettingOfJob; d == 0 {
-		j.TimeoutFrom = jobs.SettingDefault
-	}
 }
 
 // set changes a value unless to is nil.

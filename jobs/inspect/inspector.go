@@ -37,9 +37,8 @@ func (in *Inspector) show(ctx context.Context, q db.Querier, rows []db.Job) ([]j
 	list := make([]jobs.Job, len(rows))
 	for i, row := range rows {
 		list[i] = jobrow.Of(row)
-		jobrow.Settings{}.Fill(&list[i])
 	}
-	return list, nil
+	return list, jobrow.FillAll(ctx, q, list)
 }
 
 // MaxPage is how many rows one call to a method that lists returns at most.

@@ -378,6 +378,11 @@ func (q queries) GetJobSubject(ctx context.Context, arg int64) (db.GetJobSubject
 	return db.GetJobSubjectRow(row), err
 }
 
+func (q queries) GetKindSettings(ctx context.Context, arg string) (db.KindSetting, error) {
+	row, err := q.own.GetKindSettings(ctx, arg)
+	return db.KindSetting(row), err
+}
+
 func (q queries) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	row, err := q.own.GetLastIDs(ctx)
 	return db.GetLastIDsRow(row), err
@@ -758,6 +763,18 @@ func (q queries) ListJobsOfUser(ctx context.Context, arg db.ListJobsOfUserParams
 	list := make([]db.ListJobsOfUserRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.ListJobsOfUserRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListKindSettings(ctx context.Context) ([]db.KindSetting, error) {
+	rows, err := q.own.ListKindSettings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.KindSetting, len(rows))
+	for i, row := range rows {
+		list[i] = db.KindSetting(row)
 	}
 	return list, nil
 }

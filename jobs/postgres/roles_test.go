@@ -167,7 +167,7 @@ func TestGrantsAreMinimal(t *testing.T) {
 	want(t, "refused statements", refused(), 0)
 	for table, privileges := range map[string]string{
 		"sqluice_jobs": "SELECT INSERT UPDATE DELETE", "sqluice_workers": "SELECT INSERT UPDATE DELETE",
-		"sqluice_job_errors": "SELECT INSERT UPDATE", "sqluice_moves": "SELECT", "sqluice_job_audit": "SELECT INSERT DELETE", "sqluice_sensitive_fields": "SELECT INSERT DELETE", "sqluice_migrations": "SELECT",
+		"sqluice_job_errors": "SELECT INSERT UPDATE", "sqluice_moves": "SELECT", "sqluice_kind_settings": "SELECT", "sqluice_job_audit": "SELECT INSERT DELETE", "sqluice_sensitive_fields": "SELECT INSERT DELETE", "sqluice_migrations": "SELECT",
 		"sqluice_schedules": "SELECT INSERT UPDATE DELETE", "sqluice_schedule_ticks": "SELECT INSERT UPDATE DELETE", "sqluice_pauses": "SELECT INSERT UPDATE DELETE", "sqluice_declarations": "SELECT INSERT UPDATE DELETE", "sqluice_retentions": "SELECT INSERT UPDATE DELETE", "sqluice_unique_keys": "SELECT INSERT UPDATE DELETE",
 	} {
 		for privilege := range strings.FieldsSeq(privileges) {

@@ -196,6 +196,9 @@ func tables() []string {
 	}
 }
 
-// tableReference finds the queue's tables where a statement reads or writes them: nowhere else does one of their names
+// settingsView is the view that statements read.
+const settingsView = "sqluice_kind_settings"
+
+// tableReference finds the queue's tables, and its view, where a statement reads or writes them: nowhere else does one of their names
 // stand after one of these words. It finds calls of the queue's function too. A test prepares every statement with no schema to fall back on.
-var tableReference = regexp.MustCompile(`\b(FROM |JOIN |INTO |UPDATE |TABLE )(` + strings.Join(tables(), "|") + `)\b|([ (])(sqluice_ids\()`)
+var tableReference = regexp.MustCompile(`\b(FROM |JOIN |INTO |UPDATE |TABLE )(` + strings.Join(append(tables(), settingsView), "|") + `)\b|([ (])(sqluice_ids\()`)

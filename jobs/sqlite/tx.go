@@ -32,6 +32,12 @@ type callersTx struct {
 
 func (t *callersTx) Handle() any { return t }
 
+// WritesFirst implements [engine.WritesFirst]: SQLite refuses the first write of a transaction that has read when another connection has
+// written since.
+func (t *callersTx) WritesFirst() {}
+
+var _ engine.WritesFirst = (*callersTx)(nil)
+
 // reaches returns an error unless the transaction's statements reach the store's queue, in the same build of SQLite. Two files may have jobs
 // and workers of the same ids: nothing else would tell.
 //

@@ -18,14 +18,16 @@ WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
 
 -- name: EndStuckJobs :many
 -- EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails each that has no attempt left or that killed its process
--- max_crashes times; all of them when a person must look at them first (fail_all = 1). A job without a max_attempts has as many as it is
--- by default.
+-- max_crashes times; all of them when a person must look at them first (fail_all = 1). A job without a max_attempts has as many as its
+-- kind declares, or else default_attempts.
 UPDATE sqluice_jobs SET updated_at = @now, status = CASE WHEN cancel_requested_at IS NULL THEN 'failed' ELSE 'cancelled' END,
                 finished_at = @now, lease_until = NULL, last_error = CASE WHEN cancel_requested_at IS NULL THEN (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1) ELSE last_error END
 WHERE status = 'running' AND finished_at IS NULL
-  AND (cancel_requested_at IS NOT NULL OR attempt - uncounted >= CASE max_attempts WHEN 0 THEN CAST(@default_attempts AS BIGINT) ELSE max_attempts END OR crashes >= @max_crashes OR CAST(@fail_all AS BIGINT) = 1)
+  AND (cancel_requested_at IS NOT NULL OR attempt - uncounted >= CASE WHEN max_attempts > 0 THEN max_attempts ELSE COALESCE((
+        SELECT k.max_attempts FROM sqluice_kind_settings AS k WHERE k.kind = sqluice_jobs.kind AND k.max_attempts > 0
+    ), CAST(@default_attempts AS BIGINT)) END OR crashes >= @max_crashes OR CAST(@fail_all AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')

@@ -412,9 +412,11 @@ sqluice_failures AS SELECT j.id,
     j.kind,
     j.user_id,
     j.attempt,
-        CASE j.max_attempts
-            WHEN 0 THEN (25)::bigint
-            ELSE (j.max_attempts)::bigint
+        CASE
+            WHEN ((j.max_attempts)::bigint > 0) THEN (j.max_attempts)::bigint
+            ELSE COALESCE(( SELECT k.max_attempts
+               FROM sqluice_kind_settings k
+              WHERE ((k.kind = (j.kind)::text) AND (k.max_attempts > 0))), (25)::bigint)
         END AS max_attempts,
     j.crashes,
     ( SELECT e.cause
@@ -463,14 +465,23 @@ sqluice_jobs_readable AS SELECT id,
     (to_char((to_timestamp((((cancel_requested_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((cancel_requested_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS cancel_requested_at,
     (to_char((to_timestamp(((successor_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((successor_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS successor_at
    FROM sqluice_jobs;
+sqluice_kind_settings AS SELECT (d.name)::text AS kind,
+    (COALESCE(((d.body)::json ->> 'max_attempts'::text), '0'::text))::bigint AS max_attempts,
+    (COALESCE(((d.body)::json ->> 'timeout'::text), '0'::text))::bigint AS timeout,
+    COALESCE(((d.body)::json ->> 'queue'::text), ''::text) AS queue,
+    (COALESCE(((d.body)::json ->> 'priority'::text), '0'::text))::bigint AS priority
+   FROM sqluice_declarations d
+  WHERE (((d.subject)::text = 'kind'::text) AND (d.in_force = 1));
 sqluice_running AS SELECT j.id,
     j.queue,
     j.kind,
     j.user_id,
     j.attempt,
-        CASE j.max_attempts
-            WHEN 0 THEN (25)::bigint
-            ELSE (j.max_attempts)::bigint
+        CASE
+            WHEN ((j.max_attempts)::bigint > 0) THEN (j.max_attempts)::bigint
+            ELSE COALESCE(( SELECT k.max_attempts
+               FROM sqluice_kind_settings k
+              WHERE ((k.kind = (j.kind)::text) AND (k.max_attempts > 0))), (25)::bigint)
         END AS max_attempts,
     j.crashes,
     j.worker_id,

@@ -428,7 +428,9 @@ GROUP BY b.queue, b.kind;
 
 CREATE VIEW sqluice_failures AS
 SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
-       CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes,
+       CASE WHEN j.max_attempts > 0 THEN j.max_attempts ELSE COALESCE(
+           (SELECT k.max_attempts FROM sqluice_kind_settings AS k WHERE k.kind = j.kind AND k.max_attempts > 0), 25) END AS max_attempts,
+       j.crashes,
        (SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled', 'unable')
         ORDER BY e.attempt DESC, e.id DESC LIMIT 1) AS cause,
        substr(j.last_error, 1, 200) AS error, j.worker_id, w.name AS worker, w.host,
@@ -463,9 +465,19 @@ SELECT id, queue, kind, payload, status, priority,
            || printf('.%06dZ', successor_at % 1000000) AS successor_at
 FROM sqluice_jobs WHERE status <> 'deleted';
 
+CREATE VIEW sqluice_kind_settings AS
+SELECT d.name AS kind,
+       CAST(COALESCE(d.body->>'max_attempts', 0) AS INTEGER) AS max_attempts,
+       CAST(COALESCE(d.body->>'timeout', 0) AS INTEGER) AS timeout,
+       CAST(COALESCE(d.body->>'queue', '') AS TEXT) AS queue,
+       CAST(COALESCE(d.body->>'priority', 0) AS INTEGER) AS priority
+FROM sqluice_declarations AS d WHERE d.subject = 'kind' AND d.in_force = 1;
+
 CREATE VIEW sqluice_running AS
 SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
-       CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes, j.worker_id, w.name AS worker, w.host, w.pid,
+       CASE WHEN j.max_attempts > 0 THEN j.max_attempts ELSE COALESCE(
+           (SELECT k.max_attempts FROM sqluice_kind_settings AS k WHERE k.kind = j.kind AND k.max_attempts > 0), 25) END AS max_attempts,
+       j.crashes, j.worker_id, w.name AS worker, w.host, w.pid,
        j.started_at,
        strftime('%Y-%m-%dT%H:%M:%SZ', j.started_at / 1000000, 'unixepoch') AS started_at_text,
        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000 - j.started_at) / 1000000 AS running_seconds,

@@ -64,6 +64,21 @@ func (s *Scope) ReadAsRunner(ctx context.Context, fn Func) error {
 	return s.Store.Read(ctx, fn)
 }
 
+// ReadBeside runs fn on the connections for runners, or in the caller's transaction unless that must not begin with a read. fn reads what
+// no transaction that enqueues jobs changes.
+func (s *Scope) ReadBeside(ctx context.Context, fn Func) error {
+	if s.Tx != nil {
+		if _, writes := s.Tx.(WritesFirst); !writes {
+			return s.Join(ctx, fn)
+		}
+	}
+	return s.Store.Read(ctx, fn)
+}
+
+// WritesFirst is implemented by a transaction that may fail when it reads before its first write. Its store has connections of its own for
+// reads.
+type WritesFirst interface{ WritesFirst() }
+
 // Join runs fn in the caller's transaction.
 func (s *Scope) Join(ctx context.Context, fn Func) error {
 	q, err := s.Store.Join(s.Tx)

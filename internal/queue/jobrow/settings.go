@@ -1,15 +1,87 @@
 package jobrow
 
 import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Settings are what a kind declares of its jobs. A zero value declares nothing.
+// Settings are what a kind declares of its jobs and their rows may leave to it. A zero value declares nothing.
 type Settings struct {
 	MaxAttempts int
 	Timeout     time.Duration
+}
+
+// Kind is all that programs declare of the jobs of a kind. A zero value declares nothing.
+type Kind struct {
+	Settings
+	Queue    string
+	Priority int
+}
+
+// Kinds are what programs declare of kinds, by name.
+type Kinds map[string]Kind
+
+// ReadKinds returns the settings of all kinds that programs declare.
+func ReadKinds(ctx context.Context, q db.Querier) (Kinds, error) {
+	rows, err := q.ListKindSettings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list what kinds declare: %w", err)
+	}
+	kinds := make(Kinds, len(rows))
+	for _, r := range rows {
+		kinds[r.Kind] = kindOf(r)
+	}
+	return kinds, nil
+}
+
+// ReadKind returns the settings of a kind; the zero value when no program has declared it.
+func ReadKind(ctx context.Context, q db.Querier, kind string) (Kind, error) {
+	row, err := q.GetKindSettings(ctx, kind)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Kind{}, nil
+	}
+	if err != nil {
+		return Kind{}, fmt.Errorf("read what the kind declares: %w", err)
+	}
+	return kindOf(row), nil
+}
+
+func kindOf(r db.KindSetting) Kind {
+	return Kind{Settings{int(r.MaxAttempts), core.Duration(r.Timeout)}, r.Queue, int(r.Priority)}
+}
+
+// FillAll fills jobs of any kinds.
+func FillAll(ctx context.Context, q db.Querier, list []jobtype.Job) error {
+	if len(list) == 0 {
+		return nil
+	}
+	kinds, err := kindsOf(ctx, q, list)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		kinds[list[i].Kind].Fill(&list[i])
+	}
+	return nil
+}
+
+// kindsOf reads the settings of the kinds of jobs: of one kind alone if all are of it.
+func kindsOf(ctx context.Context, q db.Querier, list []jobtype.Job) (Kinds, error) {
+	first := list[0].Kind
+	for _, job := range list {
+		if job.Kind != first {
+			return ReadKinds(ctx, q)
+		}
+	}
+	s, err := ReadKind(ctx, q, first)
+	return Kinds{first: s}, err
 }
 
 // Fill sets what the row of a job leaves to its kind, and says where each value comes from.

@@ -55,4 +55,5 @@ type Options struct {
 
 	Declared  []declare.Declaration // what the program declares
 	Schedules string                // those that the worker declares: a JSON list of names
+	Settings  *jobrow.Declared      // what all programs declare of kinds; the run reads it when it starts and at each look of its heartbeat
 }

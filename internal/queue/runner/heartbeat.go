@@ -159,7 +159,8 @@ func (h *heartbeat) look(ctx context.Context) error {
 	return err
 }
 
-// lookAfterWorkers ends the workers that are gone, and puts in force what this one declares if others live than at the last look.
+// lookAfterWorkers ends the workers that are gone, puts in force what this one declares if others live than at the last look, and reads what
+// is in force for kinds.
 func (h *heartbeat) lookAfterWorkers(ctx context.Context, work db.CountHouseworkRow, before int64) (err error) {
 	if work.Live > work.Self {
 		err = h.rescuer.EndGoneWorkers(ctx, false, before)
@@ -167,7 +168,7 @@ func (h *heartbeat) lookAfterWorkers(ctx context.Context, work db.CountHousework
 	if work.Self == 0 {
 		return err
 	}
-	return errors.Join(err, h.declared.Look(ctx, declare.Worker{ID: h.workerID(), Name: h.config.Name}, work.Live, work.Newest))
+	return errors.Join(err, h.declared.Look(ctx, declare.Worker{ID: h.workerID(), Name: h.config.Name}, work.Live, work.Newest), h.store.Read(ctx, h.settings.Read))
 }
 
 // checkRow checks the schema, and that the worker's row has the queues that the run serves.

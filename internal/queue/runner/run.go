@@ -14,6 +14,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/outage"
@@ -37,6 +38,8 @@ type env struct {
 	cipher    *cipher.Cipher // nil for none
 	declared  *declare.Enforcer
 	schedules string // those that the worker declares: a JSON list of names
+
+	settings *jobrow.Declared // what counts for the jobs of kinds
 }
 
 // run is one call of Run: the parts of a worker, put together.
@@ -67,7 +70,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
 		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx),
 		cipher: o.Scope.Cipher, schedules: o.Schedules, served: o.Queues,
-		declared: &declare.Enforcer{Scope: o.Scope, Log: log, Declared: o.Declared},
+		declared: &declare.Enforcer{Scope: o.Scope, Log: log, Declared: o.Declared}, settings: o.Settings,
 	}
 	var giveUp context.CancelCauseFunc
 	e.writing, giveUp = context.WithCancelCause(e.values)
@@ -111,7 +114,7 @@ func (r *run) run(ctx context.Context) error {
 	if err := r.reach(ctx, r.registration.add); err != nil {
 		return startFault(ctx, err)
 	}
-	for _, step := range []func(context.Context) error{r.prepare, r.declare, r.rescuer.Boot, r.settleOverdue} {
+	for _, step := range []func(context.Context) error{r.prepare, r.declare, r.readSettings, r.rescuer.Boot, r.settleOverdue} {
 		if err := r.reach(ctx, step); err != nil {
 			return errors.Join(startFault(ctx, err), r.remove())
 		}
@@ -135,6 +138,9 @@ func (r *run) run(ctx context.Context) error {
 	r.log.Info("worker stopped", "worker", r.config.Name)
 	return err
 }
+
+// readSettings reads what counts for the jobs of kinds, which the heartbeat renews at each look.
+func (r *run) readSettings(ctx context.Context) error { return r.store.Read(ctx, r.settings.Read) }
 
 // declare puts in force what the program declares.
 func (r *run) declare(ctx context.Context) error {

@@ -16,7 +16,7 @@ import (
 // runOf returns a run that has not begun.
 func runOf(t *testing.T, store engine.Store, config Config, queues map[string]int, handlers map[string]Handler) *run {
 	t.Helper()
-	e := &env{store: store, config: config, served: NewQueues(queues), log: slog.New(slog.DiscardHandler), handlers: handlers, values: context.WithoutCancel(t.Context())}
+	e := &env{store: store, config: config, served: NewQueues(queues), log: slog.New(slog.DiscardHandler), handlers: handlers, values: context.WithoutCancel(t.Context()), settings: &jobrow.Declared{}}
 	return newRun(e, Options{Scope: &engine.Scope{Store: store}, Registry: &Registry{}, Handlers: handlers})
 }
 

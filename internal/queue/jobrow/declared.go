@@ -1,0 +1,46 @@
+package jobrow
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// declaredFor is how long a client uses what was read of kinds.
+const declaredFor = time.Second
+
+// Declared holds the settings of all kinds, as they were last read. A client and its runners share one. The zero value has read none. It may
+// be used concurrently.
+type Declared struct{ last atomic.Pointer[reading] }
+
+// reading is one read of the settings.
+type reading struct {
+	kinds Kinds
+	began time.Time
+}
+
+// Read reads the settings from the database.
+func (d *Declared) Read(ctx context.Context, q db.Querier) error {
+	began := time.Now()
+	kinds, err := ReadKinds(ctx, q)
+	if err == nil {
+		d.last.Store(&reading{kinds, began})
+	}
+	return err
+}
+
+// IsFresh reports whether the last read is less than a second old.
+func (d *Declared) IsFresh() bool {
+	last := d.last.Load()
+	return last != nil && time.Since(last.began) < declaredFor
+}
+
+// Of returns what counts for the jobs of a kind, and whether any program has declared the kind.
+func (d *Declared) Of(kind string) (k Kind, declared bool) {
+	if last := d.last.Load(); last != nil {
+		k, declared = last.kinds[kind]
+	}
+	return k, declared
+}

@@ -1,0 +1,47 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
+)
+
+// settle sets the queue and the priority of a job that leaves them to its kind: what programs declare of the kind, or else the default. The
+// client reads that at most once a second.
+func (c *Client) settle(ctx context.Context, e *enqueue) error {
+	if e.isSettled() {
+		return nil
+	}
+	if !c.kinds.IsFresh() {
+		if err := c.scope().ReadBeside(ctx, c.kinds.Read); err != nil {
+			return err
+		}
+	}
+	kind, _ := c.kinds.Of(e.kind)
+	e.settle(kind)
+	return nil
+}
+
+// isSettled reports whether the job has a queue and a priority.
+func (e *enqueue) isSettled() bool { return e.queue != "" && e.priority != nil }
+
+// settle sets the queue and the priority that the job has none of.
+func (e *enqueue) settle(kind jobrow.Kind) {
+	e.kinds.queue = cmp.Or(kind.Queue, DefaultQueue)
+	e.queue = cmp.Or(e.queue, e.kinds.queue)
+	if e.priority == nil {
+		e.priority = &kind.Priority
+	}
+}
+
+// settled returns a schedule with the queue and the priority of the runner's own kind where it names none.
+func (r *Runner) settled(s Schedule) Schedule {
+	if s.job == nil || s.job.isSettled() {
+		return s
+	}
+	job, own := *s.job, r.settings[s.job.kind]
+	job.settle(jobrow.Kind{Queue: own.Queue, Priority: own.Priority})
+	s.job = &job
+	return s
+}

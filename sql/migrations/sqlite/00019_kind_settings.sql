@@ -1,0 +1,82 @@
+-- +goose Up
+-- What counts for the jobs of a kind that do not say it themselves: what the newest program with a live worker declares, or else what was
+-- declared last. 0 and an empty text stand for what it does not declare. timeout is in microseconds.
+CREATE VIEW sqluice_kind_settings AS
+SELECT d.name AS kind,
+       CAST(COALESCE(d.body->>'max_attempts', 0) AS INTEGER) AS max_attempts,
+       CAST(COALESCE(d.body->>'timeout', 0) AS INTEGER) AS timeout,
+       CAST(COALESCE(d.body->>'queue', '') AS TEXT) AS queue,
+       CAST(COALESCE(d.body->>'priority', 0) AS INTEGER) AS priority
+FROM sqluice_declarations AS d WHERE d.subject = 'kind' AND d.in_force = 1;
+
+-- The views for people have the number of attempts that counts.
+DROP VIEW sqluice_failures;
+DROP VIEW sqluice_running;
+-- What runs: each job with its worker and its start. The worker must give a sign of life before lease_until.
+CREATE VIEW sqluice_running AS
+SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
+       CASE WHEN j.max_attempts > 0 THEN j.max_attempts ELSE COALESCE(
+           (SELECT k.max_attempts FROM sqluice_kind_settings AS k WHERE k.kind = j.kind AND k.max_attempts > 0), 25) END AS max_attempts,
+       j.crashes, j.worker_id, w.name AS worker, w.host, w.pid,
+       j.started_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.started_at / 1000000, 'unixepoch') AS started_at_text,
+       (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000 - j.started_at) / 1000000 AS running_seconds,
+       j.lease_until,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.lease_until / 1000000, 'unixepoch') AS lease_until_text,
+       j.cancel_requested_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.cancel_requested_at / 1000000, 'unixepoch') AS cancel_requested_at_text,
+       j.progress
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
+WHERE j.status = 'running' AND j.finished_at IS NULL;
+
+-- What failed for good: each job with its worker, and the cause and the first 200 characters of the error of its last attempt.
+CREATE VIEW sqluice_failures AS
+SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
+       CASE WHEN j.max_attempts > 0 THEN j.max_attempts ELSE COALESCE(
+           (SELECT k.max_attempts FROM sqluice_kind_settings AS k WHERE k.kind = j.kind AND k.max_attempts > 0), 25) END AS max_attempts,
+       j.crashes,
+       (SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled', 'unable')
+        ORDER BY e.attempt DESC, e.id DESC LIMIT 1) AS cause,
+       substr(j.last_error, 1, 200) AS error, j.worker_id, w.name AS worker, w.host,
+       j.created_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.created_at / 1000000, 'unixepoch') AS created_at_text,
+       j.finished_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.finished_at / 1000000, 'unixepoch') AS finished_at_text
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
+WHERE j.status = 'failed';
+
+INSERT INTO sqluice_schema_versions (version, runs_from) VALUES (19, 18);
+
+-- +goose Down
+DELETE FROM sqluice_schema_versions WHERE version = 19;
+DROP VIEW sqluice_failures;
+DROP VIEW sqluice_running;
+DROP VIEW sqluice_kind_settings;
+-- What runs: each job with its worker and its start. The worker must give a sign of life before lease_until.
+CREATE VIEW sqluice_running AS
+SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
+       CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes, j.worker_id, w.name AS worker, w.host, w.pid,
+       j.started_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.started_at / 1000000, 'unixepoch') AS started_at_text,
+       (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000 - j.started_at) / 1000000 AS running_seconds,
+       j.lease_until,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.lease_until / 1000000, 'unixepoch') AS lease_until_text,
+       j.cancel_requested_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.cancel_requested_at / 1000000, 'unixepoch') AS cancel_requested_at_text,
+       j.progress
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
+WHERE j.status = 'running' AND j.finished_at IS NULL;
+
+-- What failed for good: each job with its worker, and the cause and the first 200 characters of the error of its last attempt.
+CREATE VIEW sqluice_failures AS
+SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
+       CASE j.max_attempts WHEN 0 THEN 25 ELSE j.max_attempts END AS max_attempts, j.crashes,
+       (SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled', 'unable')
+        ORDER BY e.attempt DESC, e.id DESC LIMIT 1) AS cause,
+       substr(j.last_error, 1, 200) AS error, j.worker_id, w.name AS worker, w.host,
+       j.created_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.created_at / 1000000, 'unixepoch') AS created_at_text,
+       j.finished_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', j.finished_at / 1000000, 'unixepoch') AS finished_at_text
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
+WHERE j.status = 'failed';

@@ -1,0 +1,7 @@
+-- name: ListKindSettings :many
+-- ListKindSettings lists what counts for the jobs of all kinds that programs declare.
+SELECT k.kind, k.max_attempts, k.timeout, k.queue, k.priority FROM sqluice_kind_settings AS k;
+
+-- name: GetKindSettings :one
+-- GetKindSettings returns what counts for the jobs of a kind. No row means that no program has declared it.
+SELECT k.kind, k.max_attempts, k.timeout, k.queue, k.priority FROM sqluice_kind_settings AS k WHERE k.kind = CAST(@kind AS TEXT);
