@@ -46,7 +46,7 @@ func Jobs(ctx context.Context, s *engine.Scope, notes *refusal.Notes, status job
 		return Result{}, fmt.Errorf("prune: %w", jobtype.NewInvalidError("age", age.String(), "not be negative"))
 	}
 	now := s.Now()
-	before := now.Add(-age)
+	before := now.Add(-age.Truncate(time.Microsecond)) // as for done jobs, whose rules have whole microseconds
 	p := pruner{scope: s, notes: notes, status: status, before: core.Micros(before), now: core.Micros(now)}
 	var err error
 	if p.author, err = audit.Of(ctx); err == nil {
