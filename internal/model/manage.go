@@ -91,5 +91,7 @@ func (q *queue) prune(status jobs.Status, age time.Duration) (int64, error) {
 	if !status.Final() || age < 0 {
 		return 0, errInvalid
 	}
-	return q.remove(func(j *job) bool { return j.Status == status && j.FinishedAt.Before(micros(q.now.Add(-age.Truncate(time.Microsecond)))) }), nil
+	return q.remove(func(j *job) bool {
+		return j.Status == status && j.FinishedAt.Before(micros(q.now.Add(-age.Truncate(time.Microsecond))))
+	}), nil
 }
