@@ -21,8 +21,8 @@ const copyHelp = `copy moves the queue from one database to another: from a SQLi
 It copies jobs with all columns (ids, statuses, attempts, times), the errors of attempts, the workers that have ended,
 schedules with their last ticks, pauses of queues and kinds, rules of retention, unique keys, marks of sensitive fields and
 the audit. It does not copy the history (the dashboard's charts) and refusals. The target must exist
-("sqluice up --db TARGET" makes it) and be empty. Columns that you have added to the tables are not copied: copy names them and refuses to
-start, unless --drop-columns leaves their values behind.
+("sqluice up --db TARGET" makes it) and be empty. Columns that you have added to tables with ids are copied if both sides have them. Others
+copy names, and refuses to start, unless --drop-columns leaves their values behind.
 
 Stop the workers of the source first: copy refuses to start while one is live. Then it closes the source: enqueues fail
 at once and no worker starts, so that no job is left behind. It closes the target too, copies all rows, and compares
@@ -46,7 +46,7 @@ func (a *app) copyCommand() *cobra.Command {
 	flags.Var(&databaseValue{&from}, "from", "the source: "+forms)
 	flags.Var(&databaseValue{&to}, "to", "the target, likewise")
 	flags.BoolVar(&keepOpen, "keep-open", false, "open the source again at the end: a copy, not a move")
-	flags.BoolVar(&dropColumns, "drop-columns", false, "leave behind the values of columns that you have added to the tables")
+	flags.BoolVar(&dropColumns, "drop-columns", false, "leave behind the values of columns that you have added to one side, or to a table without ids")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		for _, name := range []string{"from", "to"} {
 			if !flags.Changed(name) {
@@ -198,8 +198,8 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 	case errors.Is(err, move.ErrNotEmpty):
 		advice = "make an empty one with `sqluice up`: a new file, or in PostgreSQL a new database or another schema (?schema=NAME)"
 	case errors.Is(err, move.ErrOwnColumns):
-		advice = "give --drop-columns to leave their values behind, and write them into the target afterwards: ids stay the same; " +
-			"or build sqluice with the columns (docs/changing-sql.md: The copy)"
+		advice = "add them to the same tables of the other side, and those of tables with ids are copied; or give --drop-columns to leave their " +
+			"values behind"
 	default:
 		return err
 	}

@@ -1,48 +1,77 @@
 package move
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// ErrOwnColumns is returned when a side has columns of its owner, whose values a move does not copy. The error names them.
+// ErrOwnColumns is returned when a side has columns of its owner whose values a move does not copy. The error names them.
 var ErrOwnColumns = errors.New("columns that you have added are not copied")
 
-// checkColumns returns ErrOwnColumns when a side has columns of its owner, unless the caller lets their values go.
+// ownColumns are the columns that the owners of the sides have added.
+type ownColumns struct {
+	both []engine.Column // of tables with ids, on both sides: they are copied
+	left []string        // the others of the source, as table.column
+}
+
+// checkColumns finds the columns of the owners. It returns ErrOwnColumns when some are not copied, unless the caller lets their values go.
 func (m *mover) checkColumns(ctx context.Context) error {
+	source, err := m.From.ownColumns(ctx)
+	if err != nil {
+		return err
+	}
+	target, err := m.To.ownColumns(ctx)
+	if err != nil {
+		return err
+	}
+	copied := func(c engine.Column) bool {
+		return slices.Contains(source, c) && slices.Contains(target, c) && slices.ContainsFunc(tables(), func(t table) bool { return t.name == c.Table })
+	}
 	var found []string
-	for _, side := range []Side{m.From, m.To} {
-		own, err := side.ownColumns(ctx)
-		if err != nil {
-			return err
+	for _, side := range []struct {
+		Side
+		own []engine.Column
+	}{{m.From, source}, {m.To, target}} {
+		var left []string
+		for _, c := range side.own {
+			if !copied(c) {
+				left = append(left, c.String())
+			}
 		}
-		if len(own) > 0 {
-			found = append(found, fmt.Sprintf("%s %s: %s", side.role, side.Name, strings.Join(own, ", ")))
-			m.left = append(m.left, own...)
+		if len(left) > 0 {
+			found = append(found, fmt.Sprintf("%s %s: %s", side.role, side.Name, strings.Join(left, ", ")))
+		}
+		if side.role == m.From.role {
+			m.own.left = left
 		}
 	}
-	slices.Sort(m.left)
-	m.left = slices.Compact(m.left)
+	slices.Sort(m.own.left)
 	if len(found) > 0 && !m.DropColumns {
 		return fmt.Errorf("%w: %s", ErrOwnColumns, strings.Join(found, "; "))
 	}
+	m.own.both = slices.DeleteFunc(source, func(c engine.Column) bool { return !copied(c) })
 	return nil
 }
 
-// ownColumns returns the columns of the copied tables that no row of this program has, as table.column.
-func (s Side) ownColumns(ctx context.Context) ([]string, error) {
+// ownColumns returns the columns of the copied tables that no row of this program has.
+func (s Side) ownColumns(ctx context.Context) (own []engine.Column, err error) {
 	columns, err := s.Store.Columns(ctx)
 	if err != nil {
 		return nil, s.fault(err)
 	}
-	var own []string
 	for _, t := range allTables() {
 		for _, c := range columns {
 			if c.Table == t.name && !t.has(c.Name) {
-				own = append(own, c.Table+"."+c.Name)
+				own = append(own, c)
 			}
 		}
 	}
@@ -58,4 +87,111 @@ func (t table) has(column string) bool {
 		}
 	}
 	return false
+}
+
+// eachPage reads a column of a side and calls fn with the values of some rows, until there are no more.
+func (s Side) eachPage(ctx context.Context, c engine.Column, fn func([]engine.ColumnValue) error) error {
+	for after := int64(first); ; {
+		values, err := s.Store.ReadColumn(ctx, c, after, mostRows)
+		if err != nil {
+			return s.fault(fmt.Errorf("read %s after row %d: %w", c, max(after, 0), err))
+		}
+		if len(values) == 0 {
+			return nil
+		}
+		after = values[len(values)-1].ID
+		if err := fn(values); err != nil {
+			return err
+		}
+	}
+}
+
+// copyColumns copies the values of the owners' columns to the rows that the target has. Done again it changes nothing.
+func (m *mover) copyColumns(ctx context.Context) error {
+	for _, c := range m.own.both {
+		var done int64
+		err := m.From.eachPage(ctx, c, func(values []engine.ColumnValue) error {
+			m.Progress(Progress{Doing: "copying " + c.String(), Rows: done, Percent: -1})
+			done += int64(len(values))
+			if err := m.To.Store.Read(ctx, func(ctx context.Context, q db.Querier) error { return m.checkClosed(ctx, q) }); err != nil {
+				return m.To.fault(err)
+			}
+			if err := m.To.Store.WriteColumn(ctx, c, values); err != nil {
+				return m.To.fault(fmt.Errorf("write %s of rows %d to %d: %w", c, values[0].ID, values[len(values)-1].ID, err))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareColumns returns ErrDiffer for the first row of each of the owners' columns whose values differ.
+func (m *mover) compareColumns(ctx context.Context) error {
+	var errs []error
+	for _, c := range m.own.both {
+		after := int64(first)
+		err := m.From.eachPage(ctx, c, func(values []engine.ColumnValue) error {
+			there, err := m.To.Store.ReadColumn(ctx, c, after, int64(len(values)))
+			if err != nil {
+				return m.To.fault(fmt.Errorf("read %s after row %d: %w", c, max(after, 0), err))
+			}
+			after = values[len(values)-1].ID
+			for i, v := range values {
+				if i >= len(there) || there[i].ID != v.ID || !sameValue(there[i].Value, v.Value) {
+					return fmt.Errorf("%w: %s of row %d is not the same", ErrDiffer, c, v.ID)
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, ErrDiffer) {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// sameValue reports whether two engines' JSON stands for one value: of numbers the notation may differ, and SQLite has 1 and 0 for true and
+// false.
+func sameValue(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, xNull := textOf(a)
+	y, yNull := textOf(b)
+	if xNull || yNull {
+		return xNull == yNull
+	}
+	if x == y {
+		return true
+	}
+	n, err := strconv.ParseFloat(x, 64)
+	if err != nil {
+		return false
+	}
+	other, err := strconv.ParseFloat(y, 64)
+	return err == nil && n == other
+}
+
+// textOf returns a JSON value as text, and whether it is null.
+func textOf(value json.RawMessage) (text string, null bool) {
+	switch string(value) {
+	case "null":
+		return "", true
+	case "true":
+		return "1", false
+	case "false":
+		return "0", false
+	}
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	var compact bytes.Buffer // of a list or an object, which may have been kept as text
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") || json.Compact(&compact, []byte(text)) != nil {
+		return text, false
+	}
+	return compact.String(), false
 }

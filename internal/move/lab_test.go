@@ -45,6 +45,7 @@ func tests() map[string]func(*lab) {
 		"NotEmpty":             testNotEmpty,
 		"MarksOfBothSides":     testMarksOfBothSides,
 		"OwnColumns":           testOwnColumns,
+		"OwnColumnsLeft":       testOwnColumnsLeft,
 		"NoOwnColumns":         testNoOwnColumns,
 		"LiveWorker":           testLiveWorker,
 		"DeadWorker":           testDeadWorker,
@@ -79,7 +80,7 @@ func TestWithPostgres(t *testing.T) {
 	t.Run("Within", func(t *testing.T) {
 		few := tests()
 		maps.DeleteFunc(few, func(name string, _ func(*lab)) bool {
-			return !slices.Contains([]string{"EveryColumn", "IDsOfTarget", "LateJob", "Overtaken", "Same", "TwoAtOnce"}, name)
+			return !slices.Contains([]string{"EveryColumn", "IDsOfTarget", "LateJob", "OwnColumns", "Overtaken", "Same", "TwoAtOnce"}, name)
 		})
 		runTests(t, server, server, few)
 	})
@@ -110,12 +111,13 @@ type kindOfDatabase struct {
 
 // place is a database that can be opened several times, as by several processes.
 type place struct {
-	name  string
-	open  func() (jobs.Store, error)
-	empty func(t *testing.T)      // removes all rows
-	rule  func(t *testing.T)      // makes a rule of an application: no two jobs of one user
-	own   func(t *testing.T)      // adds a column of the owner
-	waits func(t *testing.T) bool // a transaction waits for a lock on a table; nil where there are no such locks
+	name   string
+	open   func() (jobs.Store, error)
+	empty  func(t *testing.T)      // removes all rows
+	rule   func(t *testing.T)      // makes a rule of an application: no two jobs of one user
+	own    func(t *testing.T)      // adds columns of the owner
+	values func(t *testing.T)      // sets them in all jobs after the first
+	waits  func(t *testing.T) bool // a transaction waits for a lock on a table; nil where there are no such locks
 }
 
 // sqliteEngine copies a migrated file, which is cheaper than a migration for each test.
@@ -145,6 +147,7 @@ func sqliteEngine(t *testing.T) kindOfDatabase {
 		p.empty = func(t *testing.T) { execute(t, testdb.PlainSQLite(t, path), "empty.sqlite.sql") }
 		p.rule = func(t *testing.T) { execute(t, testdb.PlainSQLite(t, path), "refuse_users.sql") }
 		p.own = func(t *testing.T) { execute(t, testdb.PlainSQLite(t, path), "own_column.sql") }
+		p.values = func(t *testing.T) { execute(t, testdb.PlainSQLite(t, path), "own_values.sql") }
 		return p
 	}}
 }
@@ -177,6 +180,7 @@ func postgresEngine(t *testing.T) kindOfDatabase {
 		p.empty = func(t *testing.T) { execute(t, pool, "empty.postgres.sql") }
 		p.rule = func(t *testing.T) { execute(t, pool, "refuse_users.sql") }
 		p.own = func(t *testing.T) { execute(t, pool, "own_column.sql") }
+		p.values = func(t *testing.T) { execute(t, pool, "own_values.sql") }
 		return p
 	}}
 }

@@ -43,7 +43,8 @@ type Config struct {
 	From, To Side
 	KeepOpen bool // the source is open again in the end, with all its jobs: a copy
 
-	// DropColumns leaves behind what is in columns that the owner of a side has added. Otherwise such a column is refused.
+	// DropColumns leaves behind what is in columns that the owner of a side has added and the other side has not, or that are in a table
+	// without ids. Otherwise such a column is refused. Columns of the tables with ids that both sides have are copied.
 	DropColumns bool
 
 	Progress func(Progress) // called now and then; may be nil
@@ -106,9 +107,9 @@ func (e *UnfinishedError) Unwrap() error { return e.Err }
 // mover is one call of Run.
 type mover struct {
 	Config
-	token string   // of both sides
-	mark  string   // what the source's token ends with
-	left  []string // the owner's columns, see Report
+	token string // of both sides
+	mark  string // what the source's token ends with
+	own   ownColumns
 }
 
 // Run moves the queue, or continues a move that was interrupted. Errors name the side.
@@ -156,7 +157,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	if err := m.end(ctx); err != nil {
 		return Report{}, &UnfinishedError{err}
 	}
-	return Report{Sums: sums, Left: m.left, Kept: m.KeepOpen}, nil
+	return Report{Sums: sums, Left: m.own.left, Kept: m.KeepOpen}, nil
 }
 
 // fill makes the target equal to the source. It returns the sums also with an error that is ErrDiffer.
@@ -164,10 +165,17 @@ func (m *mover) fill(ctx context.Context) ([]Sum, error) {
 	if err := m.copyAll(ctx); err != nil {
 		return nil, err
 	}
+	if err := m.copyColumns(ctx); err != nil {
+		return nil, err
+	}
 	if _, err := inspect.New(m.To.client()).Recount(ctx); err != nil { // rows that are added with their status are in no count
 		return nil, m.To.fault(err)
 	}
-	return m.compare(ctx)
+	sums, err := m.compare(ctx)
+	if err != nil {
+		return sums, err
+	}
+	return sums, m.compareColumns(ctx)
 }
 
 // fault is an error of one side.

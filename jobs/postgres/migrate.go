@@ -161,18 +161,6 @@ func (s *schema) checkRowSecurity(ctx context.Context) error {
 	return nil
 }
 
-// Columns implements [engine.Store].
-func (s *schema) Columns(ctx context.Context) ([]engine.Column, error) {
-	if err := s.located(ctx); err != nil {
-		return nil, err
-	}
-	var list string
-	if err := s.query(ctx, &list, "columns", s.names.at().schema); err != nil {
-		return nil, err
-	}
-	return engine.ParseColumns(list)
-}
-
 // Migrate implements [engine.Store].
 func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) {
 	done.Adopted, err = s.migrate(ctx, upward, func(p *goose.Provider) error {

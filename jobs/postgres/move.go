@@ -2,10 +2,14 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // mover is what a move between databases asks of an engine.
@@ -66,3 +70,55 @@ func (s mover) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 
 // FreeIDs has nothing to remove: a sequence gives no id again.
 func (mover) FreeIDs(context.Context, db.Querier) error { return nil }
+
+// Columns implements [engine.Store].
+func (s *schema) Columns(ctx context.Context) ([]engine.Column, error) {
+	if err := s.located(ctx); err != nil {
+		return nil, err
+	}
+	var list string
+	if err := s.query(ctx, &list, "columns", s.names.at().schema); err != nil {
+		return nil, err
+	}
+	return engine.ParseColumns(list)
+}
+
+// ReadColumn implements [engine.Store].
+func (s mover) ReadColumn(ctx context.Context, c engine.Column, after, n int64) (values []engine.ColumnValue, err error) {
+	err = s.onColumn(ctx, func(conn *lentConn) error {
+		var list string
+		if err := conn.QueryRow(ctx, s.columnStatement("read_column", c), once(after, n)...).Scan(&list); err != nil {
+			return err
+		}
+		values, err = engine.ParseColumnValues(list)
+		return err
+	})
+	return values, err
+}
+
+// WriteColumn implements [engine.Store].
+func (s mover) WriteColumn(ctx context.Context, c engine.Column, values []engine.ColumnValue) error {
+	list, err := json.Marshal(values)
+	if err != nil {
+		return err
+	}
+	return s.onColumn(ctx, func(conn *lentConn) error {
+		_, err := conn.Exec(ctx, s.columnStatement("write_column", c), once(string(list), c.Name)...)
+		return err
+	})
+}
+
+// onColumn runs fn on a connection.
+func (s mover) onColumn(ctx context.Context, fn func(*lentConn) error) error {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return translate(fn(conn))
+}
+
+// columnStatement returns a statement of sql/control with the names of a table and a column of it.
+func (s mover) columnStatement(name string, c engine.Column) string {
+	return strings.NewReplacer("@table", s.names.table(c.Table), "@column", pgx.Identifier{c.Name}.Sanitize()).Replace(control(name))
+}

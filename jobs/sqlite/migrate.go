@@ -3,10 +3,12 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
@@ -119,6 +121,36 @@ func (s *schema) Columns(ctx context.Context) ([]engine.Column, error) {
 		return nil, translate(err)
 	}
 	return engine.ParseColumns(list)
+}
+
+// ReadColumn implements [engine.Store].
+func (s *schema) ReadColumn(ctx context.Context, c engine.Column, after, n int64) ([]engine.ColumnValue, error) {
+	var list string
+	if err := s.readDB.QueryRowContext(ctx, controlOn("read_column", c), after, n).Scan(&list); err != nil {
+		return nil, translate(err)
+	}
+	return engine.ParseColumnValues(list)
+}
+
+// WriteColumn implements [engine.Store].
+func (s *schema) WriteColumn(ctx context.Context, c engine.Column, values []engine.ColumnValue) (err error) {
+	list, err := json.Marshal(values)
+	if err != nil {
+		return err
+	}
+	pool, err := openPool(s.files.main.path, s.options, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	_, err = pool.ExecContext(ctx, controlOn("write_column", c), string(list))
+	return translate(err)
+}
+
+// controlOn returns a statement of sql/control with the names of a table and a column of it.
+func controlOn(name string, c engine.Column) string {
+	quote := func(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+	return strings.NewReplacer("@table", quote(c.Table), "@column", quote(c.Name)).Replace(control(name))
 }
 
 // Migrate implements [engine.Store].

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -74,20 +73,4 @@ func CheckSchema(ctx context.Context, store Store) error {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
 	return schema.Check()
-}
-
-// Column is a column of one of the queue's tables.
-type Column struct{ Table, Name string }
-
-// ParseColumns returns the columns of a JSON list of [table, column].
-func ParseColumns(list string) ([]Column, error) {
-	var pairs [][2]string
-	if err := json.Unmarshal([]byte(list), &pairs); err != nil {
-		return nil, fmt.Errorf("read the columns: %w", err)
-	}
-	columns := make([]Column, len(pairs))
-	for i, pair := range pairs {
-		columns[i] = Column{Table: pair[0], Name: pair[1]}
-	}
-	return columns, nil
 }

@@ -128,6 +128,13 @@ type Store interface {
 	// Columns lists the columns of the queue's tables that can be written, those of the database's owner included.
 	Columns(ctx context.Context) ([]Column, error)
 
+	// ReadColumn returns the values of a column of a table with ids: those of at most n rows after an id, in the order of the ids. A value
+	// that is bytes is an error on SQLite, and its hexadecimal text on PostgreSQL.
+	ReadColumn(ctx context.Context, c Column, after, n int64) ([]ColumnValue, error)
+
+	// WriteColumn sets such values, in one transaction. A row that is not there is left out.
+	WriteColumn(ctx context.Context, c Column, values []ColumnValue) error
+
 	// Settle waits until every transaction that wrote to the queue before the call has ended.
 	Settle(ctx context.Context) error
 
