@@ -98,7 +98,8 @@ type Querier interface {
 	DeleteJobRefusals(ctx context.Context, jobID int64) error
 	// DeleteOldAudit removes up to n rows from before a time, the oldest first.
 	DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error)
-	// DeleteOldDeclarations removes contents that no worker has declared since a time, except for the settings of a kind that are in force.
+	// DeleteOldDeclarations removes all contents of a schedule when no worker has declared one of them since a time. Those of kinds stay: the
+	// order in which contents were seen tells which one is newer, whatever starts again.
 	DeleteOldDeclarations(ctx context.Context, before int64) (int64, error)
 	// DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.
 	DeleteOldRefusals(ctx context.Context) (int64, error)

@@ -41,11 +41,15 @@ func (q *Queries) DeleteDeclarations(ctx context.Context) error {
 
 const deleteOldDeclarations = `-- name: DeleteOldDeclarations :execrows
 DELETE FROM sqluice_declarations
-WHERE seen_at < ?1 AND (in_force = 0 OR subject <> 'kind')
-  AND id NOT IN (SELECT v.value FROM (SELECT DISTINCT w.declares FROM sqluice_workers AS w) AS s, json_each(s.declares) AS v)
+WHERE subject <> 'kind' AND seen_at < CAST(?1 AS BIGINT) AND name NOT IN (
+    SELECT o.name FROM sqluice_declarations AS o
+    WHERE o.subject <> 'kind' AND (o.seen_at >= CAST(?1 AS BIGINT)
+       OR o.id IN (SELECT v.value FROM (SELECT DISTINCT w.declares FROM sqluice_workers AS w) AS s, json_each(s.declares) AS v))
+)
 `
 
-// DeleteOldDeclarations removes contents that no worker has declared since a time, except for the settings of a kind that are in force.
+// DeleteOldDeclarations removes all contents of a schedule when no worker has declared one of them since a time. Those of kinds stay: the
+// order in which contents were seen tells which one is newer, whatever starts again.
 func (q *Queries) DeleteOldDeclarations(ctx context.Context, before int64) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteOldDeclarations, before)
 	if err != nil {

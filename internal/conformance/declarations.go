@@ -165,39 +165,45 @@ func testUndeclared(f *fixture) {
 	f.must(guest.stop())
 }
 
-// What no worker has declared for long is removed, except for the last settings of a kind. What a worker's row has stays.
+// The contents of a schedule that no worker has declared for long are removed, all together: while one of them is declared, the others
+// stay, so that a program that starts again after long is not taken for a newer one. The settings of kinds stay.
 func testOldDeclarations(f *fixture) {
-	program := func(keep time.Duration) *running {
-		f.Helper()
-		return f.startOn(f.elsewhere(), jobs.Config{}, onKind(jobs.Kind[json.RawMessage]{Name: "k", Keep: keep}, nothing))
-	}
+	const older, newer = "@every 2h", "@every 3h"
 	_, clock, _ := f.late(0, false)
 	clock.late.Store(int64(8 * 24 * time.Hour))
-	pruner := &maintenance.Pruner{
-		Scope: &engine.Scope{Store: clock}, Log: quiet(), Notes: &refusal.Notes{},
-		Retention: maintenance.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever, Audit: prune.Forever},
-	}
-	contents := func(wanted int) {
+	prunes := func(wanted int) {
 		f.Helper()
+		_, err := (&maintenance.Pruner{
+			Scope: &engine.Scope{Store: clock}, Log: quiet(), Notes: &refusal.Notes{},
+			Retention: maintenance.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever, Audit: prune.Forever},
+		}).Pass(f.ctx)
+		f.must(err)
 		f.write(func(ctx context.Context, q db.Querier) error {
 			rows, err := q.ListDeclarations(ctx)
-			want(f, "contents", len(rows), wanted)
+			want(f, "contents of a schedule and a kind", len(rows), wanted)
 			return err
 		})
 	}
-	first := program(time.Hour)
-	f.live(1)
-	_, err := pruner.Pass(f.ctx)
-	f.must(err)
-	contents(1)
-	second := program(2 * time.Hour)
-	f.live(2)
-	contents(2)
-	f.must(second.stop())
+	first := f.declaring(older, `"old"`)
+	f.eventuallySchedule(older, `"old"`)
+	second := f.declaring(newer, `"new"`)
+	f.eventuallySchedule(newer, `"new"`)
 	f.must(first.stop())
-	_, err = pruner.Pass(f.ctx) // first the rows of workers
-	f.must(err)
-	contents(1)
+	prunes(3)
+	first = f.declaring(older, `"old"`)
+	f.live(2)
+	f.write(func(ctx context.Context, q db.Querier) error {
+		rows, err := q.ListDeclarations(ctx)
+		for _, r := range rows {
+			if r.Subject != "kind" && (r.Ordinal == 2) != strings.Contains(r.Body, newer) {
+				f.Errorf("the content %s is the number %d", r.Body, r.Ordinal)
+			}
+		}
+		return err
+	})
+	f.must(first.stop())
+	f.must(second.stop())
+	prunes(1)
 }
 
 // A schedule that a live worker declares is replaced by force alone, until a worker starts with it. Both are in the audit log.

@@ -26,7 +26,6 @@ type Enforcer struct {
 	Declared []Declaration
 
 	seen workers // at the last look
-	old  int     // of them, those of programs that put schedules and rules themselves
 }
 
 // workers says how many workers live, and the largest id that any worker had: ids grow, so one that came and went between two looks is seen.
@@ -51,34 +50,11 @@ func (e *Enforcer) Look(ctx context.Context, w Worker, number, newest int64) err
 	if now == e.seen || len(e.Declared) == 0 {
 		return nil
 	}
-	old, err := e.countOld(ctx)
-	if err == nil {
-		err = e.enforce(ctx, w, old < e.old)
-	}
-	if err != nil {
+	if err := e.enforce(ctx, w, false); err != nil {
 		return err
 	}
-	e.seen, e.old = now, old
+	e.seen = now
 	return nil
-}
-
-// countOld counts the live workers of programs that were built before there was a table of declarations. They put schedules and rules of
-// retention when they start, whatever newer programs declare.
-func (e *Enforcer) countOld(ctx context.Context) (old int, err error) {
-	err = e.Scope.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		old = 0
-		live, err := q.ListLiveWorkers(ctx)
-		for _, w := range live {
-			if w.Schedules != "[]" {
-				old++
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("list workers: %w", err)
-	}
-	return old, nil
 }
 
 // enforce puts in force what the worker declares, where no live worker declares a newer content. One of several workers does it. With all

@@ -167,7 +167,7 @@ func (p *Pruner) allParts() (parts []*part) {
 	return parts
 }
 
-// declarations removes what no worker has declared for as long as rows of workers are kept.
+// declarations removes schedules that no worker has declared for as long as rows of workers are kept.
 func (p *Pruner) declarations(ctx context.Context) error {
 	return p.write(ctx, "declarations", func(ctx context.Context, q db.Querier) error {
 		_, err := q.DeleteOldDeclarations(ctx, core.Micros(p.Scope.Now().Add(-keepWorkers)))
