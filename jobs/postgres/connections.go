@@ -16,6 +16,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -110,7 +111,12 @@ func (s *connections) readOnce(ctx context.Context, prepare bool, fn func(contex
 		return err
 	}
 	defer conn.Release()
-	w := newWatch(ctx, s.options.silence)
+	var w *watch
+	if engine.IsQuick(ctx) {
+		w = s.watchPrompt(ctx, conn)
+	} else {
+		w = newWatch(ctx, s.options.silence)
+	}
 	defer func() { err = w.end(err) }()
 	return fn(w.ctx, s.reader(watched{conn.Conn(), w}, prepare))
 }

@@ -79,7 +79,7 @@ func (s *backend) transactOne(ctx context.Context, fn statements) (committed boo
 		return false, err
 	}
 	defer conn.Release() // which closes it when the transaction is still open, as after an error
-	w := s.watchWrite(ctx, conn)
+	w := s.watchPrompt(ctx, conn)
 	over := false // the transaction, before its statement
 	q := s.querier(opening{
 		watched: watched{conn.Conn(), w}, mode: s.mode,

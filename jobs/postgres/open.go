@@ -85,8 +85,8 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 // restedKey is where a connection of the store's own pool keeps whether it was not used for a while when it was taken.
 const restedKey = "sqluice: rested"
 
-// watchWrite begins to watch a write on a connection.
-func (s *connections) watchWrite(ctx context.Context, conn *lentConn) *watch {
+// watchPrompt begins to watch a write, or a read that is quick, on a connection: the server answers its first statement promptly.
+func (s *connections) watchPrompt(ctx context.Context, conn *lentConn) *watch {
 	w := newWatch(ctx, s.options.silence)
 	rested, _ := conn.Conn().PgConn().CustomData()[restedKey].(bool)
 	if rested && !s.unprepared.Load() { // a pooler may have it wait for a connection to the server

@@ -147,7 +147,7 @@ func testConnectionsAreSeldomAsked(t *testing.T, site *site) {
 		within time.Duration // what is given to the first statement
 	}{{restedAfter, false, 0}, {restedAfter + 1, false, promptly}, {pingAfter, false, promptly}, {pingAfter + 1, true, 0}} {
 		asked := store.pool.Config().ShouldPing(t.Context(), pgxpool.ShouldPingParams{Conn: conn.Conn(), IdleDuration: c.rest})
-		w := store.watchWrite(t.Context(), &lentConn{poolConn: conn})
+		w := store.watchPrompt(t.Context(), &lentConn{poolConn: conn})
 		want(t, "asked after "+c.rest.String(), asked, c.asked)
 		want(t, "the time for the first statement", w.first, c.within)
 		w.extend()

@@ -87,7 +87,7 @@ func (s *backend) transactUntil(ctx, committing context.Context, fn statements) 
 	}
 	defer conn.Release() // which closes it when the transaction is still open
 	// Up to the commit the end of ctx closes the connection, and the server, which is told so, rolls back.
-	w := s.watchWrite(ctx, conn)
+	w := s.watchPrompt(ctx, conn)
 	defer func() { err = w.end(err) }()
 
 	prepare := !s.unprepared.Load()

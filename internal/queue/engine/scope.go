@@ -65,14 +65,16 @@ func (s *Scope) ReadAsRunner(ctx context.Context, fn Func) error {
 }
 
 // ReadBeside runs fn on the connections for runners, or in the caller's transaction unless that must not begin with a read. fn reads what
-// no transaction that enqueues jobs changes.
+// no transaction that enqueues jobs changes: a few rows, see [Quick].
 func (s *Scope) ReadBeside(ctx context.Context, fn Func) error {
 	if s.Tx != nil {
 		if _, writes := s.Tx.(WritesFirst); !writes {
 			return s.Join(ctx, fn)
 		}
+	} else if err := s.CheckOutside(ctx); err != nil {
+		return err
 	}
-	return s.Store.Read(ctx, fn)
+	return s.Store.Read(Quick(ctx), fn)
 }
 
 // WritesFirst is implemented by a transaction that may fail when it reads before its first write. Its store has connections of its own for
