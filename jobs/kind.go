@@ -145,8 +145,8 @@ func (k Kind[T]) declares(name string) declare.Settings {
 	if k.enqueue(nil).check() == nil { // else no job of it can be enqueued
 		s.MaxAttempts, s.Queue, s.Priority = k.MaxAttempts, k.Queue, k.Priority
 	}
-	if k.Timeout >= time.Millisecond {
-		s.Timeout = k.Timeout.Microseconds()
+	if k.Timeout > 0 {
+		s.Timeout = max(1, k.Timeout.Microseconds())
 	}
 	if name != k.Name {
 		s.AliasOf = k.Name

@@ -109,7 +109,8 @@ type Config struct {
 	HistoryNames int
 
 	// Undeclared makes the runner declare nothing of its kinds: their handlers are for jobs of other programs, which declare how many
-	// attempts they have and how long they are kept. `sqluice work` is such a program.
+	// attempts they have and how long they are kept. `sqluice work` is such a program. Give such kinds the Version [AnyVersion], or a
+	// version: without one they take payloads of version 0 alone.
 	Undeclared bool
 
 	// Middleware wraps every handler, the first one outermost.

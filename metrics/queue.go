@@ -30,7 +30,7 @@ type Queue struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	up, jobs, perQueue, paused, pausedKinds, slots, oldest, workers, unhandled, refused, schedules, overdue, idle, versions *prometheus.Desc
+	up, jobs, perQueue, paused, pausedKinds, slots, oldest, workers, unhandled, refused, schedules, overdue, unhandledSchedules, unknownVersions *prometheus.Desc
 
 	mu   sync.Mutex // held while the database is read, so that concurrent scrapes share one reading
 	last reading
@@ -57,26 +57,26 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 	}
 	return &Queue{
 		client: client, log: callback.Logger(log), now: time.Now,
-		up:          desc("sqluice_database_up", "1 if the queue could be read from its database within 5 seconds, else 0; then the other metrics of the queue are missing."),
-		jobs:        desc("sqluice_jobs", "Jobs in the database.", "status"),
-		perQueue:    desc("sqluice_queue_jobs", "Scheduled, pending and running jobs of a queue.", "queue", "status"),
-		paused:      desc("sqluice_queue_paused", "1 if the queue is paused, else 0; of _other, 1 if any of those queues is.", "queue"),
-		pausedKinds: desc("sqluice_queue_paused_kinds", "Kinds that are paused in the queue.", "queue"),
-		slots:       desc("sqluice_queue_slots", "Number of jobs of the queue that the live workers can run at the same time.", "queue"),
-		oldest:      desc("sqluice_oldest_pending_seconds", "How long the oldest of the queue's jobs that wait for a worker has been due; paused is true for those that a pause of the queue or of their kind holds; 0 if there is none.", "queue", "paused"),
-		workers:     desc("sqluice_workers", "Live workers."),
-		unhandled:   desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
-		refused:     desc("sqluice_refused_jobs", "Jobs that are set aside because the database refuses an action with them, as for a trigger of the application.", "action"),
-		schedules:   desc("sqluice_schedules", "Schedules, by state: active, paused, undeclared (by any live worker), faulty (a worker could not enqueue its job).", "state"),
-		idle:        desc("sqluice_unhandled_schedules", "Active schedules whose kind no live worker takes from their queue.", "queue", "kind"),
-		versions:    desc("sqluice_unknown_payload_version", "The newest version of the kind's payloads that a program has declared, if live workers take the kind, but none takes that version.", "kind"),
-		overdue:     desc("sqluice_schedule_overdue_seconds", "For how long the most overdue of the active schedules has been due; 0 if none is."),
+		up:                 desc("sqluice_database_up", "1 if the queue could be read from its database within 5 seconds, else 0; then the other metrics of the queue are missing."),
+		jobs:               desc("sqluice_jobs", "Jobs in the database.", "status"),
+		perQueue:           desc("sqluice_queue_jobs", "Scheduled, pending and running jobs of a queue.", "queue", "status"),
+		paused:             desc("sqluice_queue_paused", "1 if the queue is paused, else 0; of _other, 1 if any of those queues is.", "queue"),
+		pausedKinds:        desc("sqluice_queue_paused_kinds", "Kinds that are paused in the queue.", "queue"),
+		slots:              desc("sqluice_queue_slots", "Number of jobs of the queue that the live workers can run at the same time.", "queue"),
+		oldest:             desc("sqluice_oldest_pending_seconds", "How long the oldest of the queue's jobs that wait for a worker has been due; paused is true for those that a pause of the queue or of their kind holds; 0 if there is none.", "queue", "paused"),
+		workers:            desc("sqluice_workers", "Live workers."),
+		unhandled:          desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
+		refused:            desc("sqluice_refused_jobs", "Jobs that are set aside because the database refuses an action with them, as for a trigger of the application.", "action"),
+		schedules:          desc("sqluice_schedules", "Schedules, by state: active, paused, undeclared (by any live worker), faulty (a worker could not enqueue its job).", "state"),
+		unhandledSchedules: desc("sqluice_unhandled_schedules", "Active schedules whose kind no live worker takes from their queue.", "queue", "kind"),
+		unknownVersions:    desc("sqluice_unknown_payload_version", "The newest version of the kind's payloads that a program has declared, if live workers take the kind, but none takes that version.", "kind"),
+		overdue:            desc("sqluice_schedule_overdue_seconds", "For how long the most overdue of the active schedules has been due; 0 if none is."),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (q *Queue) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.pausedKinds, q.slots, q.oldest, q.workers, q.unhandled, q.refused, q.schedules, q.overdue, q.idle, q.versions} {
+	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.pausedKinds, q.slots, q.oldest, q.workers, q.unhandled, q.refused, q.schedules, q.overdue, q.unhandledSchedules, q.unknownVersions} {
 		ch <- d
 	}
 }
@@ -148,7 +148,7 @@ func (r reading) unhandled(gauge func(d *prometheus.Desc, value float64, labels 
 		sums[[2]string{queue, kind}] += u.Schedules
 	}
 	for pair, n := range sums {
-		gauge(q.idle, float64(n), pair[0], pair[1])
+		gauge(q.unhandledSchedules, float64(n), pair[0], pair[1])
 	}
 	known = new(labels.Names)
 	newest := map[string]int{}
@@ -157,7 +157,7 @@ func (r reading) unhandled(gauge func(d *prometheus.Desc, value float64, labels 
 		newest[kind] = max(newest[kind], u.Version)
 	}
 	for kind, version := range newest {
-		gauge(q.versions, float64(version), kind)
+		gauge(q.unknownVersions, float64(version), kind)
 	}
 }
 

@@ -32,7 +32,7 @@ func (u UnknownName) String() string {
 }
 
 // UnknownNames returns the names of kinds and queues, of those that are given, that are most likely misspelt: no job, worker, schedule, pause,
-// rule of retention and mark of a sensitive field has them. A worker counts while its row is kept, for a day or so after its end. Names
+// rule of retention and mark of a sensitive field has them. A worker counts while its row is kept, for a week after its end. Names
 // that [jobs.ValidateName] refuses are left out, and the queue [jobs.DefaultQueue] is known. So is every kind, or queue, while the database has no name of one.
 func (in *Inspector) UnknownNames(ctx context.Context, kinds, queues []string) ([]UnknownName, error) {
 	known := knownNames{kinds: map[string]bool{}, queues: map[string]bool{jobs.DefaultQueue: true}}

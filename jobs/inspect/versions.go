@@ -16,8 +16,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// UnknownVersion is the newest version of a kind's payloads that a program has declared, where no live worker takes it. Jobs of that version
-// wait.
+// UnknownVersion is the newest version of a kind's payloads that a program has declared, where no live worker takes it. Jobs of that version,
+// if there are any, wait.
 type UnknownVersion struct {
 	Kind    string `json:"kind"`
 	Version int    `json:"version"`
