@@ -140,7 +140,7 @@ func (h *heartbeat) look(ctx context.Context) error {
 	if now.Before(h.trustFrom) {
 		before = 0
 	}
-	// One statement tells what needs work. Where no job runs and no other worker lives, no other statement follows.
+	// One statement tells what needs work. Where no job runs and no other worker lives, only what kinds declare is read beside it.
 	work, err := h.rescuer.Housework(ctx, before)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (h *heartbeat) lookAfterWorkers(ctx context.Context, work db.CountHousework
 	if work.Self == 0 {
 		return err
 	}
-	return errors.Join(err, h.declared.Look(ctx, declare.Worker{ID: h.workerID(), Name: h.config.Name}, work.Live, work.Newest), h.store.Read(ctx, h.settings.Read))
+	return errors.Join(err, h.declared.Look(ctx, declare.Worker{ID: h.workerID(), Name: h.config.Name}, work.Live, work.Newest), h.store.Read(engine.Quick(ctx), h.settings.Read))
 }
 
 // checkRow checks the schema, and that the worker's row has the queues that the run serves.
