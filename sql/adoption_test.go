@@ -150,7 +150,7 @@ func state(t *testing.T, e engine, pool *sql.DB) string {
 
 // A database into which a dump of the schema alone was loaded, at any version, is after the migration as one that was migrated from the
 // first version on: to the last row of goose's table, and back to nothing.
-func TestADumpOfTheSchemaIsAdopted(t *testing.T) {
+func TestADumpIsAdopted(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		load := loads(t, e)
 		for version := newestOf(t, e); version >= 1; version-- {
