@@ -315,7 +315,7 @@ func TestMigrationsInsertIntoNoOtherTable(t *testing.T) {
 }
 
 // A schema of another name is compared under that name.
-func TestANamedSchemaIsAdopted(t *testing.T) {
+func TestNamedPlaceIsAdopted(t *testing.T) {
 	server := shared.Postgres(t)
 	source := server.Database(t)
 	const name = `odd "schema"`
