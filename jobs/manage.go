@@ -87,9 +87,9 @@ func (c *Client) find(ctx context.Context, id func(context.Context, db.Querier) 
 		if err := c.view().Rows(ctx, q, one); err != nil {
 			return err
 		}
-		list := []Job{jobrow.Of(one[0])}
-		err = jobrow.FillAll(ctx, q, list)
-		job = list[0]
+		kind, err := jobrow.ReadKind(ctx, q, row.Kind)
+		job = jobrow.Of(one[0])
+		kind.Fill(&job)
 		return err
 	})
 	return job, core.NotFound(err)

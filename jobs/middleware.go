@@ -55,11 +55,7 @@ func (r *EnqueueRequest) Job() Job {
 	runAfter, _, _ := r.enqueue.runAfter(now) // a time that is refused is shown all the same
 	metadata, _ := r.enqueue.metadataColumn()
 	job := jobrow.Requested(r.enqueue.row(now, runAfter, "", metadata))
-	settings := r.enqueue.kinds.settings
-	if kind, declared := r.client.kinds.Of(r.enqueue.kind); declared {
-		settings = kind.Settings
-	}
-	settings.Fill(&job)
+	r.client.kinds.Settings(r.enqueue.kind, r.enqueue.kinds.settings).Fill(&job)
 	return job
 }
 

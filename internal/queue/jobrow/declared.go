@@ -37,6 +37,14 @@ func (d *Declared) IsFresh() bool {
 	return last != nil && time.Since(last.began) < declaredFor
 }
 
+// Settings returns what counts for the jobs of a kind: what programs declare of it, or else own, as where the program declares nothing.
+func (d *Declared) Settings(kind string, own Settings) Settings {
+	if k, declared := d.Of(kind); declared {
+		return k.Settings
+	}
+	return own
+}
+
 // Of returns what counts for the jobs of a kind, and whether any program has declared the kind.
 func (d *Declared) Of(kind string) (k Kind, declared bool) {
 	if last := d.last.Load(); last != nil {

@@ -43,11 +43,7 @@ func (x *executor) run(a *Attempt) {
 // attempt returns that of a job which was claimed.
 func (x *executor) attempt(job jobtype.Job) *Attempt {
 	a := &Attempt{executor: x, job: job, handler: x.handlers[job.Kind]}
-	kind, declared := x.settings.Of(job.Kind)
-	if !declared { // as where the program declares nothing
-		kind.Settings = a.handler.Settings
-	}
-	kind.Fill(&a.job)
+	x.settings.Settings(job.Kind, a.handler.Settings).Fill(&a.job)
 	a.job.SetHolder(a)
 	return a
 }
