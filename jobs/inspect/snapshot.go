@@ -70,7 +70,7 @@ func listWorkers(ctx context.Context, q db.Querier, now time.Time) ([]WorkerInfo
 	if err != nil {
 		return nil, err
 	}
-	declared, err := schedule.Declared(ctx, q, rows, now)
+	declared, err := schedule.Declared(ctx, q, now)
 	if err != nil {
 		return nil, fmt.Errorf("list what workers declare: %w", err)
 	}
@@ -99,19 +99,14 @@ func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 	for _, status := range jobs.Statuses() {
 		s.Jobs[status] = 0
 	}
-	type work struct{ queue, kind string }
-	taken := map[work]bool{}
+	taken := engine.Taken{}
 	for _, w := range workers {
-		for queue, slots := range w.Queues {
-			for _, kind := range w.Kinds {
-				taken[work{queue, kind}] = taken[work{queue, kind}] || slots > 0
-			}
-		}
+		taken.Add(w.Queues, w.Kinds)
 	}
-	unhandled := map[work]int64{}
+	unhandled := map[engine.Work]int64{}
 	wait := func(n Count) {
 		s.OldestPending = core.Earlier(s.OldestPending, n.Since)
-		if of := (work{n.Queue, n.Kind}); !taken[of] {
+		if of := (engine.Work{Queue: n.Queue, Kind: n.Kind}); !taken[of] {
 			unhandled[of] += n.Jobs
 		}
 	}
@@ -128,7 +123,7 @@ func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 		}
 	}
 	for of, n := range unhandled {
-		s.Unhandled = append(s.Unhandled, UnhandledWork{of.queue, of.kind, n})
+		s.Unhandled = append(s.Unhandled, UnhandledWork{of.Queue, of.Kind, n})
 	}
 	slices.SortFunc(s.Unhandled, func(a, b UnhandledWork) int {
 		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))

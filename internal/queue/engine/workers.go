@@ -63,3 +63,20 @@ func Kinds(w db.Worker) []string {
 	}
 	return kinds
 }
+
+// Work is the jobs of a kind in a queue.
+type Work struct{ Queue, Kind string }
+
+// Taken is the work that workers take.
+type Taken map[Work]bool
+
+// Add adds what a worker with such slots takes of kinds.
+func (t Taken) Add(slots map[string]int, kinds []string) {
+	for queue, n := range slots {
+		for _, kind := range kinds {
+			if n > 0 {
+				t[Work{queue, kind}] = true
+			}
+		}
+	}
+}

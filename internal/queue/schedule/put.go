@@ -206,7 +206,7 @@ func CheckUndeclared(ctx context.Context, q db.Querier, name string, now time.Ti
 	if err != nil {
 		return err
 	}
-	lists, err := Declared(ctx, q, workers, now)
+	lists, err := Declared(ctx, q, now)
 	if err != nil {
 		return err
 	}

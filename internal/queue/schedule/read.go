@@ -37,15 +37,12 @@ func List(ctx context.Context, q db.Querier, after string, n int, now time.Time,
 	return show(ctx, q, rows, now, view)
 }
 
-// Overview is how many schedules there are, and whether they are served.
+// Overview counts the schedules, and says whether they are served.
 type Overview struct {
-	States    map[string]int64 // each state, also without a schedule
-	Overdue   time.Duration    // for how long the most overdue active one has been due
-	Unhandled map[Work]int64   // active ones whose kind no live worker takes from their queue
+	States    map[string]int64      // each state, also without a schedule
+	Overdue   time.Duration         // for how long the most overdue active one has been due
+	Unhandled map[engine.Work]int64 // active ones whose kind no live worker takes from their queue
 }
-
-// Work is what a schedule's jobs are.
-type Work struct{ Queue, Kind string }
 
 // Survey counts the schedules.
 func Survey(ctx context.Context, q db.Querier, now time.Time) (Overview, error) {
@@ -58,7 +55,7 @@ func Survey(ctx context.Context, q db.Querier, now time.Time) (Overview, error) 
 		return Overview{}, err
 	}
 	counts := map[string]int64{jobtype.ScheduleActive: 0, jobtype.SchedulePaused: 0, jobtype.ScheduleUndeclared: 0, jobtype.ScheduleFaulty: 0}
-	o := Overview{States: counts, Unhandled: map[Work]int64{}}
+	o := Overview{States: counts, Unhandled: map[engine.Work]int64{}}
 	for _, r := range rows {
 		state := jobtype.Schedule{
 			Fault: r.Fault, Paused: core.Time(r.PausedAt), Declared: r.Origin != OriginCode || live.declared[r.Name],
@@ -70,7 +67,7 @@ func Survey(ctx context.Context, q db.Querier, now time.Time) (Overview, error) 
 		if next := core.Time(r.NextAt); !next.IsZero() {
 			o.Overdue = max(o.Overdue, now.Sub(next))
 		}
-		if work := (Work{r.Queue, r.Kind}); !live.taken[work] {
+		if work := (engine.Work{Queue: r.Queue, Kind: r.Kind}); !live.taken[work] {
 			o.Unhandled[work]++
 		}
 	}
@@ -110,7 +107,7 @@ func show(ctx context.Context, q db.Querier, rows []db.Schedule, now time.Time, 
 		list = append(list, jobtype.Schedule{
 			Name: r.Name, Kind: r.Kind, Queue: r.Queue, Payload: core.JSON(r.Payload), Options: core.JSON(r.Options), Spec: r.Spec, Zone: r.Zone,
 			CatchUp: r.CatchUp, Overlap: r.Overlap, InCode: r.Origin == OriginCode, Declared: r.Origin != OriginCode || live.declared[r.Name],
-			Unhandled: !live.taken[Work{r.Queue, r.Kind}], Start: core.Time(r.StartAt), Next: core.Time(r.NextAt), Owed: core.Time(core.Deref(r.OwedAt)), Last: core.Time(core.Deref(r.LastAt)),
+			Unhandled: !live.taken[engine.Work{Queue: r.Queue, Kind: r.Kind}], Start: core.Time(r.StartAt), Next: core.Time(r.NextAt), Owed: core.Time(core.Deref(r.OwedAt)), Last: core.Time(core.Deref(r.LastAt)),
 			LastJob: core.Deref(r.LastJobID), Paused: core.Time(core.Deref(r.PausedAt)), Fault: core.Deref(r.Fault),
 			Created: core.Time(r.CreatedAt), Updated: core.Time(r.UpdatedAt),
 		})
@@ -118,55 +115,38 @@ func show(ctx context.Context, q db.Querier, rows []db.Schedule, now time.Time, 
 	return list, nil
 }
 
-// live is what the workers that live at a time declare and take.
+// live holds the schedules that live workers declare, and the work that they take.
 type live struct {
 	declared map[string]bool // schedules
-	taken    map[Work]bool
+	taken    engine.Taken
 }
 
-// readLive reads what workers declare and take that live at now.
+// readLive reads what the workers declare and take that live at now.
 func readLive(ctx context.Context, q db.Querier, now time.Time) (live, error) {
 	workers, err := engine.LiveWorkers(ctx, q, now)
 	if err != nil {
 		return live{}, err
 	}
-	lists, err := Declared(ctx, q, workers, now)
-	l := live{map[string]bool{}, map[Work]bool{}}
+	lists, err := Declared(ctx, q, now)
+	l := live{map[string]bool{}, engine.Taken{}}
 	for _, names := range lists {
 		for _, name := range names {
 			l.declared[name] = true
 		}
 	}
 	for _, w := range workers {
-		for queue, slots := range engine.Slots(w) {
-			for _, kind := range engine.Kinds(w) {
-				l.taken[Work{queue, kind}] = l.taken[Work{queue, kind}] || slots > 0
-			}
-		}
+		l.taken.Add(engine.Slots(w), engine.Kinds(w))
 	}
 	return l, err
 }
 
-// Declared returns the names of the schedules that live workers declare, by the worker's id. A program that was built before there was a
-// table of declarations has them in the worker's row.
-func Declared(ctx context.Context, q db.Querier, workers []db.Worker, now time.Time) (map[int64][]string, error) {
+// Declared returns the names of the schedules that live workers declare, by the worker's id.
+func Declared(ctx context.Context, q db.Querier, now time.Time) (map[int64][]string, error) {
 	rows, err := q.ListLiveDeclarations(ctx, db.ListLiveDeclarationsParams{Now: core.Micros(now), Subject: Subject})
 	if err != nil {
 		return nil, err
 	}
 	names := map[int64][]string{}
-	for _, w := range workers {
-		var list []json.RawMessage
-		if err := json.Unmarshal([]byte(w.Schedules), &list); err != nil {
-			continue // another program wrote it
-		}
-		for _, element := range list {
-			var name string
-			if err := json.Unmarshal(element, &name); err == nil {
-				names[w.ID] = append(names[w.ID], name)
-			}
-		}
-	}
 	for _, r := range rows {
 		names[r.WorkerID] = append(names[r.WorkerID], r.Name)
 	}
