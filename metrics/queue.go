@@ -132,25 +132,13 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 
 // unhandled gives what no live worker takes: jobs, schedules and versions of payloads.
 func (r reading) unhandled(gauge func(d *prometheus.Desc, value float64, labels ...string), q *Queue) {
-	known := new(labels.Names)
-	sums := map[[2]string]int64{}
-	for _, u := range r.stats.Unhandled {
-		queue, kind := known.Of(u.Queue, u.Kind)
-		sums[[2]string{queue, kind}] += u.Jobs
-	}
-	for pair, n := range sums {
+	for pair, n := range sumPairs(r.stats.Unhandled, func(u inspect.UnhandledWork) (queue, kind string, n int64) { return u.Queue, u.Kind, u.Jobs }) {
 		gauge(q.unhandled, float64(n), pair[0], pair[1])
 	}
-	known = new(labels.Names)
-	clear(sums)
-	for _, u := range r.schedules.Unhandled {
-		queue, kind := known.Of(u.Queue, u.Kind)
-		sums[[2]string{queue, kind}] += u.Schedules
-	}
-	for pair, n := range sums {
+	for pair, n := range sumPairs(r.schedules.Unhandled, func(u inspect.UnhandledSchedule) (queue, kind string, n int64) { return u.Queue, u.Kind, u.Schedules }) {
 		gauge(q.unhandledSchedules, float64(n), pair[0], pair[1])
 	}
-	known = new(labels.Names)
+	known := new(labels.Names)
 	newest := map[string]int{}
 	for _, u := range r.stats.UnknownVersions {
 		_, kind := known.Of("", u.Kind)
@@ -159,6 +147,17 @@ func (r reading) unhandled(gauge func(d *prometheus.Desc, value float64, labels 
 	for kind, version := range newest {
 		gauge(q.unknownVersions, float64(version), kind)
 	}
+}
+
+// sumPairs returns the sums by the labels of a queue and a kind.
+func sumPairs[T any](list []T, of func(T) (queue, kind string, n int64)) map[[2]string]int64 {
+	known, sums := new(labels.Names), map[[2]string]int64{}
+	for _, item := range list {
+		queue, kind, n := of(item)
+		queue, kind = known.Of(queue, kind)
+		sums[[2]string{queue, kind}] += n
+	}
+	return sums
 }
 
 // validLabels adds up under the nearest valid UTF-8 what has names that are none, which only a row past the CHECKs has.
