@@ -285,17 +285,13 @@ func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error
 	if err != nil {
 		return nil, err
 	}
-	store, err := database.NewStore(database.DialectPostgres, versionTable)
-	if err != nil {
-		return nil, err
+	rows := adoption.Rows{
+		Dialect: database.DialectPostgres, Table: versionTable, TableExists: slices.Contains(l.versions, s.names.at().schema), RunsFrom: control("record_version"),
 	}
-	rows := adoption.Rows{Store: store, TableExists: slices.Contains(l.versions, s.names.at().schema), RunsFrom: control("record_version")}
-	err = adoption.InTransaction(ctx, pool, func(tx *stdsql.Tx) error { return rows.Add(ctx, tx, known, match) }, (*stdsql.Tx).Commit)
-	if err != nil {
+	if adopted, err = rows.Record(ctx, pool, known, match); err != nil {
 		return nil, migrationFault(err)
 	}
 	s.usable.Store(false)
-	adopted = &engine.Adoption{Version: match.Version(), Own: match.Own}
 	migration.AnnounceAdoption(s.options.logger, adopted)
 	return adopted, nil
 }

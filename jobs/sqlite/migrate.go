@@ -262,16 +262,10 @@ func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error
 	if err != nil {
 		return nil, err
 	}
-	store, err := database.NewStore(database.DialectSQLite3, versionTable)
-	if err != nil {
-		return nil, err
-	}
-	rows := adoption.Rows{Store: store, TableExists: has.versions, RunsFrom: control("record_version")}
-	err = adoption.InTransaction(ctx, pool, func(tx *sql.Tx) error { return rows.Add(ctx, tx, known, match) }, (*sql.Tx).Commit)
-	if err != nil {
+	rows := adoption.Rows{Dialect: database.DialectSQLite3, Table: versionTable, TableExists: has.versions, RunsFrom: control("record_version")}
+	if adopted, err = rows.Record(ctx, pool, known, match); err != nil {
 		return nil, translate(err)
 	}
-	adopted = &engine.Adoption{Version: match.Version(), Own: match.Own}
 	migration.AnnounceAdoption(s.options.logger, adopted)
 	return adopted, nil
 }

@@ -9,12 +9,13 @@ import (
 
 	"github.com/pressly/goose/v3/database"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/migration"
 )
 
 // Match is the version of the schema that a database equals.
 type Match struct {
-	Migrations []migration.Migration // those that make it, in their order
+	Migrations []migration.Migration // in their order; they make the version
 	Own        []string              // what the owner of the database has added
 }
 
@@ -71,20 +72,33 @@ func Find(set migration.Set, have []Part, elsewhere string, apply func(up string
 
 // Rows are what migrations leave in the database.
 type Rows struct {
-	Store       database.Store // goose's table
-	TableExists bool           // goose's table is there
-	RunsFrom    string         // the statement that adds a version and its runs_from to sqluice_schema_versions, unless the version is there
+	Dialect     database.Dialect
+	Table       string // goose's table
+	TableExists bool
+	RunsFrom    string // the statement that adds a version and its runs_from to sqluice_schema_versions, unless the version is there
 }
 
-// Add adds the rows that the migrations of a match would have left, in a transaction.
-func (r Rows) Add(ctx context.Context, tx *sql.Tx, set migration.Set, match Match) error {
+// Record adds the rows that the migrations of a match would have left, in a transaction of its own.
+func (r Rows) Record(ctx context.Context, pool *sql.DB, set migration.Set, match Match) (*engine.Adoption, error) {
+	store, err := database.NewStore(r.Dialect, r.Table)
+	if err != nil {
+		return nil, err
+	}
+	err = InTransaction(ctx, pool, func(tx *sql.Tx) error { return r.add(ctx, tx, store, set, match) }, (*sql.Tx).Commit)
+	if err != nil {
+		return nil, err
+	}
+	return &engine.Adoption{Version: match.Version(), Own: match.Own}, nil
+}
+
+func (r Rows) add(ctx context.Context, tx *sql.Tx, store database.Store, set migration.Set, match Match) error {
 	if !r.TableExists {
-		if err := r.Store.CreateVersionTable(ctx, tx); err != nil {
+		if err := store.CreateVersionTable(ctx, tx); err != nil {
 			return err
 		}
 	}
-	if _, err := r.Store.GetMigration(ctx, tx, 0); errors.Is(err, database.ErrVersionNotFound) {
-		err = r.Store.Insert(ctx, tx, database.InsertRequest{Version: 0}) // as goose does when it makes the table
+	if _, err := store.GetMigration(ctx, tx, 0); errors.Is(err, database.ErrVersionNotFound) {
+		err = store.Insert(ctx, tx, database.InsertRequest{Version: 0}) // as goose does when it makes the table
 		if err != nil {
 			return err
 		}
@@ -92,7 +106,7 @@ func (r Rows) Add(ctx context.Context, tx *sql.Tx, set migration.Set, match Matc
 		return err
 	}
 	for _, m := range match.Migrations {
-		if err := r.Store.Insert(ctx, tx, database.InsertRequest{Version: m.Version}); err != nil {
+		if err := store.Insert(ctx, tx, database.InsertRequest{Version: m.Version}); err != nil {
 			return err
 		}
 		if err := r.addRunsFrom(ctx, tx, set, m); err != nil {
