@@ -88,7 +88,7 @@ func refusedAfter(found engine.Schema) string {
 	return fmt.Sprintf("programs older than schema version %d will be refused", found.Refuses)
 }
 
-// adopted says what became of tables that had no versions.
+// adopted returns the version at which tables without versions were adopted, and the parts that the owner has added, in words.
 func adopted(a *engine.Adoption) string {
 	text := fmt.Sprintf("adopted the tables, which had no versions: they are those of schema version %d", a.Version)
 	for _, own := range a.Own {

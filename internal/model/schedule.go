@@ -81,8 +81,8 @@ func (q *queue) putSchedule(s schedule) {
 	q.schedules[s.Name] = &s
 }
 
-// takeOver deals with the ticks that are due of a schedule whose times change: those that the new times have too are caught up, and the
-// last other one is missed. Of each, the last thousand are compared.
+// takeOver catches up the due ticks of a schedule whose times change, if the new times have them too, and notes the last other one as
+// missed. It compares the last thousand ticks of each.
 func (q *queue) takeOver(old, s *schedule) {
 	const compared = 1000
 	theirs := old.between(old.Next, q.now, compared)
@@ -92,7 +92,7 @@ func (q *queue) takeOver(old, s *schedule) {
 	both := slices.Concat(theirs, s.between(s.next(old.Next.Add(-1)), q.now, compared))
 	slices.SortFunc(both, time.Time.Compare)
 	both = slices.DeleteFunc(slices.CompactFunc(both, time.Time.Equal), func(at time.Time) bool { return !old.has(at) || !s.has(at) })
-	missed := map[time.Time]time.Time{} // the last one of those that are, and the first one
+	missed := map[time.Time]time.Time{} // the first tick of a missed range, by the last one
 	miss := func(list []time.Time) {
 		if len(list) > 0 {
 			missed[list[len(list)-1]] = list[0]

@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// settings is what a program declares for the jobs of a kind. A zero value is not declared.
+// settings holds the number of attempts and the timeout that a program declares for a kind. A zero value is not declared.
 type settings struct {
 	attempts int
 	timeout  time.Duration

@@ -8,10 +8,10 @@ import (
 )
 
 var (
-	upMark   = regexp.MustCompile(`(?m)^-- \+goose Up[ \t]*$`)
-	downMark = regexp.MustCompile(`(?m)^-- \+goose Down[ \t]*$`)
-	apart    = regexp.MustCompile(`(?m)^-- \+goose NO TRANSACTION[ \t]*$`)
-	beside   = regexp.MustCompile(`(?i)\b(INDEX\s+)CONCURRENTLY\b`)
+	upMark        = regexp.MustCompile(`(?m)^-- \+goose Up[ \t]*$`)
+	downMark      = regexp.MustCompile(`(?m)^-- \+goose Down[ \t]*$`)
+	noTransaction = regexp.MustCompile(`(?m)^-- \+goose NO TRANSACTION[ \t]*$`)
+	concurrently  = regexp.MustCompile(`(?i)\b(INDEX\s+)CONCURRENTLY\b`)
 )
 
 // Up returns the statements of a migration as one text that runs in a transaction.
@@ -25,13 +25,13 @@ func (s Set) Up(m Migration) (string, error) {
 	if from == nil {
 		return "", fmt.Errorf("migration %s has no line `-- +goose Up`", m.Name)
 	}
-	alone := apart.MatchString(text)
+	alone := noTransaction.MatchString(text)
 	text = text[from[1]:]
 	if to := downMark.FindStringIndex(text); to != nil {
 		text = text[:to[0]]
 	}
 	if alone {
-		text = beside.ReplaceAllString(text, "$1")
+		text = concurrently.ReplaceAllString(text, "$1")
 	}
 	return strings.TrimSpace(text), nil
 }
