@@ -21,8 +21,8 @@ type Store interface {
 	// LeaveLock leaves a worker's lock as after the death of its process: it exists, and is free.
 	LeaveLock(key string) error
 
-	// Plain runs a statement as another program does, and returns the numbers of the first column of its rows.
-	Plain(ctx context.Context, statement string) (numbers []int64, err error)
+	// Plain runs statements in one transaction, as another program does, and returns the numbers of the first column of their rows.
+	Plain(ctx context.Context, statements ...string) (numbers []int64, err error)
 
 	// HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
 	HoldInspections(ctx context.Context) (release func(), err error)

@@ -29,10 +29,20 @@ var plainTests = []test{
 // replaced are words of the statement, each with the text for it.
 func (f *fixture) sql(name string, replaced ...string) []int64 {
 	f.Helper()
+	return f.sqls([]string{name}, replaced...)
+}
+
+// sqls runs statements as sql does, all in one transaction.
+func (f *fixture) sqls(names []string, replaced ...string) []int64 {
+	f.Helper()
 	f.plain = true
-	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "conformance", "testdata", name+".sql")) // from an engine's package
-	f.must(err)
-	numbers, err := f.store.Plain(f.ctx, strings.NewReplacer(replaced...).Replace(string(text)))
+	statements := make([]string, len(names))
+	for i, name := range names {
+		text, err := os.ReadFile(filepath.Join("..", "..", "internal", "conformance", "testdata", name+".sql")) // from an engine's package
+		f.must(err)
+		statements[i] = strings.NewReplacer(replaced...).Replace(string(text))
+	}
+	numbers, err := f.store.Plain(f.ctx, statements...)
 	f.must(err)
 	return numbers
 }

@@ -15,9 +15,8 @@ import (
 // the schema on programs run on it.
 func (f *fixture) newerSchema(version, runsFrom int64) {
 	f.Helper()
-	words := []string{"NEWER", strconv.FormatInt(version, 10), "RUNS_FROM", strconv.FormatInt(runsFrom, 10)}
-	f.sql("record_newer_schema", words...)
-	f.sql("apply_newer_schema", words...)
+	f.sqls([]string{"record_newer_schema", "apply_newer_schema"},
+		"NEWER", strconv.FormatInt(version, 10), "RUNS_FROM", strconv.FormatInt(runsFrom, 10))
 }
 
 // awaitSchemaLook waits until every worker has looked at the schema after the call. A heartbeat renews the lease first and looks then.

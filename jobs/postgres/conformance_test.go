@@ -132,13 +132,21 @@ func (e engine) Begin(ctx context.Context) (conformance.Tx, error) {
 // LeaveLock has nothing to do: the server drops the lock with the connection, and nothing is left of it.
 func (e engine) LeaveLock(string) error { return nil }
 
-// Plain runs a statement on the application's pool.
-func (e engine) Plain(ctx context.Context, statement string) ([]int64, error) {
-	rows, err := e.pool.Query(ctx, statement)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[int64])
+// Plain runs statements in a transaction of the application's pool.
+func (e engine) Plain(ctx context.Context, statements ...string) (numbers []int64, err error) {
+	err = pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+		for _, statement := range statements {
+			rows, err := tx.Query(ctx, statement)
+			if err != nil {
+				return err
+			}
+			if numbers, err = pgx.AppendRows(numbers, rows, pgx.RowTo[int64]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return numbers, err
 }
 
 type transaction struct {

@@ -277,7 +277,6 @@ func testForeignSchemas(t *testing.T, site *site) {
 			return len(workers) == 1
 		})
 		conn := dial(t, url)
-		run(t, conn, "record_newer_schema", 999, 999)
 		run(t, conn, "claim_newer_schema", 999)
 		wantNewer := func(verb string, err error) {
 			t.Helper()

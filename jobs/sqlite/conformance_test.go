@@ -128,9 +128,23 @@ func (e engine) LeaveLock(key string) error {
 	return os.WriteFile(filepath.Join(e.Path()+"-sqluice", "worker-"+key+".lock"), nil, 0o600)
 }
 
-// Plain runs a statement on the application's pool.
-func (e engine) Plain(ctx context.Context, statement string) (numbers []int64, err error) {
-	rows, err := e.pool.QueryContext(ctx, statement)
+// Plain runs statements in a transaction of the application's pool.
+func (e engine) Plain(ctx context.Context, statements ...string) (numbers []int64, err error) {
+	tx, err := e.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range statements {
+		if numbers, err = appendNumbers(ctx, tx, statement, numbers); err != nil {
+			return nil, errors.Join(err, tx.Rollback())
+		}
+	}
+	return numbers, tx.Commit()
+}
+
+// appendNumbers appends the first column of a statement's rows.
+func appendNumbers(ctx context.Context, tx *sql.Tx, statement string, numbers []int64) ([]int64, error) {
+	rows, err := tx.QueryContext(ctx, statement)
 	if err != nil {
 		return nil, err
 	}

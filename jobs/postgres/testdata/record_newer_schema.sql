@@ -1,1 +1,0 @@
-INSERT INTO sqluice_schema_versions (version, runs_from) VALUES ($1, $2)
