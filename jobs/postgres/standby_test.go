@@ -220,6 +220,8 @@ func TestCancelledWait(t *testing.T) {
 	}
 	for _, end := range []string{"cancel_waiting_commits", "end_waiting_commits"} {
 		for name, call := range calls {
+			// A backend that the standby has released shows its wait until it runs again.
+			eventually(t, "no commit waits any more", func() bool { return scan[int](t, observer, "count_waiting_commits") == 0 })
 			thaw := p.standby.Freeze(t)
 			done := make(chan error, 1)
 			go func() { done <- call(context.Background()) }()
