@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pressly/goose/v3/database"
@@ -15,12 +16,10 @@ import (
 
 // Match is the version of the schema that a database equals.
 type Match struct {
-	Migrations []migration.Migration // in their order; they make the version
+	Migrations []migration.Migration // whose rows are to be recorded, in their order
+	Version    int64                 // of the project's last migration among them
 	Own        []string              // what the owner of the database has added
 }
-
-// Version returns the last version of the match.
-func (m Match) Version() int64 { return m.Migrations[len(m.Migrations)-1].Version }
 
 // DifferentError names what differs between a database and the nearest version of the schema.
 type DifferentError struct {
@@ -39,35 +38,83 @@ func (e *DifferentError) Error() string {
 
 // Find runs the migrations of a set one after the other by apply, which returns the parts of the schema after each, and returns the newest
 // version that equals the parts of a database. It returns a DifferentError when none does.
+//
+// Of the owner's migrations the match has those that the database shows: it has what they make of the queue's tables. It ends before the
+// first that makes nothing of them, or that needs tables of the application: whether that one ran is not to be seen, and goose runs it.
 func Find(set migration.Set, have []Part, elsewhere string, apply func(up string) ([]Part, error)) (Match, error) {
-	all := set.All()
 	var match Match
 	var nearest *DifferentError
-	for i, m := range all {
+	var made []Part
+	all := set.All()
+	first := slices.IndexFunc(all, migration.Migration.IsOwn)
+	if first < 0 {
+		first = len(all)
+	}
+	for i, m := range all[:first] {
 		up, err := set.Up(m)
 		if err != nil {
 			return Match{}, err
 		}
-		parts, err := apply(up)
-		if err != nil {
+		if made, err = apply(up); err != nil {
 			return Match{}, fmt.Errorf("make version %d to compare with: %w", m.Version, err)
 		}
-		c := compare(have, parts)
+		c := compare(have, made)
 		switch {
 		case len(c.differences) == 0:
-			match = Match{Migrations: all[:i+1], Own: c.own}
+			match = Match{Migrations: all[:i+1], Version: m.Version, Own: c.own}
 		case nearest == nil || len(c.differences) <= len(nearest.Differences):
 			nearest = &DifferentError{Version: m.Version, Differences: c.differences, Elsewhere: elsewhere}
 		}
 	}
 	switch {
 	case len(match.Migrations) > 0:
-		return match, nil
+		own, err := shown(set, all[first:], have, made, apply)
+		match.Migrations = slices.Concat(match.Migrations, own)
+		return match, err
 	case nearest == nil:
 		return Match{}, errors.New("there are no migrations")
 	default:
 		return Match{}, nearest
 	}
+}
+
+// shown returns the owner's migrations that the parts of a database show, up to the first that they do not.
+func shown(set migration.Set, own []migration.Migration, have, before []Part, apply func(up string) ([]Part, error)) ([]migration.Migration, error) {
+	for i, m := range own {
+		up, err := set.Up(m)
+		if err != nil {
+			return nil, err
+		}
+		after, err := apply(up)
+		if err != nil || !shows(index(have), index(before), index(after)) {
+			return own[:i], nil
+		}
+		before = after
+	}
+	return own, nil
+}
+
+// shows reports whether a database has what a migration makes of the parts before it.
+func shows(have, before, after map[key]Part) bool {
+	changes := 0
+	for k, part := range after {
+		if before[k] == part {
+			continue
+		}
+		if changes++; have[k] != part {
+			return false
+		}
+	}
+	for k := range before {
+		if _, kept := after[k]; kept {
+			continue
+		}
+		changes++
+		if _, there := have[k]; there {
+			return false
+		}
+	}
+	return changes > 0
 }
 
 // Rows are what migrations leave in the database.
@@ -88,7 +135,7 @@ func (r Rows) Record(ctx context.Context, pool *sql.DB, set migration.Set, match
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Adoption{Version: match.Version(), Own: match.Own}, nil
+	return &engine.Adoption{Version: match.Version, Own: match.Own}, nil
 }
 
 func (r Rows) add(ctx context.Context, tx *sql.Tx, store database.Store, set migration.Set, match Match) error {
@@ -97,16 +144,11 @@ func (r Rows) add(ctx context.Context, tx *sql.Tx, store database.Store, set mig
 			return err
 		}
 	}
-	if _, err := store.GetMigration(ctx, tx, 0); errors.Is(err, database.ErrVersionNotFound) {
-		err = store.Insert(ctx, tx, database.InsertRequest{Version: 0}) // as goose does when it makes the table
-		if err != nil {
-			return err
-		}
-	} else if err != nil {
+	if err := addVersion(ctx, tx, store, 0); err != nil { // as goose does when it makes the table
 		return err
 	}
 	for _, m := range match.Migrations {
-		if err := store.Insert(ctx, tx, database.InsertRequest{Version: m.Version}); err != nil {
+		if err := addVersion(ctx, tx, store, m.Version); err != nil {
 			return err
 		}
 		if err := r.addRunsFrom(ctx, tx, set, m); err != nil {
@@ -114,6 +156,15 @@ func (r Rows) add(ctx context.Context, tx *sql.Tx, store database.Store, set mig
 		}
 	}
 	return nil
+}
+
+// addVersion adds the row of a version to goose's table, unless it is there, as the owner's may be.
+func addVersion(ctx context.Context, tx *sql.Tx, store database.Store, version int64) error {
+	_, err := store.GetMigration(ctx, tx, version)
+	if errors.Is(err, database.ErrVersionNotFound) {
+		return store.Insert(ctx, tx, database.InsertRequest{Version: version})
+	}
+	return err
 }
 
 // addRunsFrom adds the row of a migration that says which programs run on it.

@@ -67,9 +67,9 @@ func TestOfSQLiteTakesEveryText(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	set, err := migration.Read(fstest.MapFS{
-		"00001_a.sql": {Data: []byte("-- +goose Up\ntable a\n-- +goose Down\nnothing")},
-		"00002_b.sql": {Data: []byte("-- +goose Up\ntable b\n-- +goose Down\nnothing")},
-		"00003_c.sql": {Data: []byte("-- +goose Up\ntable c\n-- +goose Down\nnothing")},
+		"00001_a.sql": migrationFile("table a"),
+		"00002_b.sql": migrationFile("table b"),
+		"00003_c.sql": migrationFile("table c"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestFind(t *testing.T) {
 	}
 	a, b := Part{Type: "table", Name: "a"}, Part{Type: "table", Name: "b"}
 	match, err := find(a, b, Part{Type: "column", Table: "b", Name: "own"})
-	if err != nil || match.Version() != 2 || fmt.Sprint(match.Own) != "[column b.own]" {
+	if err != nil || match.Version != 2 || fmt.Sprint(match.Own) != "[column b.own]" {
 		t.Errorf("the match is %+v, %v", match, err)
 	}
 	var different *DifferentError
@@ -97,4 +97,58 @@ func TestFind(t *testing.T) {
 	if _, err := Find(migration.Set{}, nil, "", nil); err == nil {
 		t.Error("no migrations give no error")
 	}
+}
+
+// What the owner's migrations make of the queue's tables shows that they ran; nothing shows it of others.
+func TestFindOwnMigrations(t *testing.T) {
+	a, b := Part{Type: "table", Name: "a"}, Part{Type: "table", Name: "b"}
+	column := func(name string) Part { return Part{Type: "column", Table: "a", Name: name} }
+	region, flavour := column("region"), column("flavour")
+	const noTable = "column of another table"
+	for what, test := range map[string]struct {
+		own     []string
+		have    []Part
+		version int64
+		shown   int // of the owner's migrations
+	}{
+		"none":                {[]string{"column region"}, []Part{a, b}, 2, 0},
+		"one":                 {[]string{"column region", "column flavour"}, []Part{a, b, region}, 2, 1},
+		"another type":        {[]string{"column region"}, []Part{a, b, {Type: "column", Table: "a", Name: "region", Definition: "blob"}}, 2, 0},
+		"the second alone":    {[]string{"column region", "column flavour"}, []Part{a, b, flavour}, 2, 0},
+		"nothing of the kind": {[]string{"column region", "fill region", "column flavour"}, []Part{a, b, region, flavour}, 2, 1},
+		"another table":       {[]string{"column region", noTable, "column flavour"}, []Part{a, b, region, flavour}, 2, 1},
+		"dropped":             {[]string{"column region", "column flavour", "drop b"}, []Part{a, region, flavour}, 1, 3},
+		"not dropped":         {[]string{"column region", "drop b"}, []Part{a, b, region}, 2, 1},
+		"an older version":    {[]string{"column region"}, []Part{a, region}, 1, 1},
+	} {
+		files := fstest.MapFS{"00001_a.sql": migrationFile("table a"), "00002_b.sql": migrationFile("table b")}
+		for i, up := range test.own {
+			files[fmt.Sprintf("202601%02d000000_own.sql", i+1)] = migrationFile(up)
+		}
+		set, err := migration.Read(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made []Part
+		match, err := Find(set, test.have, "another file", func(up string) ([]Part, error) {
+			switch verb, name, _ := strings.Cut(up, " "); {
+			case up == noTable:
+				return nil, errors.New("there is no such table")
+			case verb == "table":
+				made = append(made, Part{Type: verb, Name: name})
+			case verb == "column":
+				made = append(made, column(name))
+			case verb == "drop":
+				made = slices.DeleteFunc(made, func(p Part) bool { return p.Name == name })
+			}
+			return slices.Clone(made), nil
+		})
+		if err != nil || match.Version != test.version || len(match.Migrations) != int(test.version)+test.shown {
+			t.Errorf("%s: the match is %+v, %v", what, match, err)
+		}
+	}
+}
+
+func migrationFile(up string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte("-- +goose Up\n" + up + "\n-- +goose Down\nnothing")}
 }
