@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,7 @@ var declarationTests = []test{
 	{"VersionThatNoWorkerKnows", testUnknownVersion},
 	{"KindsOfOtherPrograms", testUndeclared},
 	{"OldOnesGo", testOldDeclarations},
+	{"OfALaterForm", testLaterDeclaration},
 }
 
 // declaring starts a runner of a process of its own that declares the schedule s.
@@ -290,5 +292,30 @@ func testTicksOfFormerSpec(f *fixture) {
 		if !s.Next.After(minute) {
 			f.Errorf("the next tick of %s is %v", test.name, s.Next)
 		}
+	}
+}
+
+// What a program of a later form declares counts where this one can read it, and refuses no program.
+func testLaterDeclaration(f *fixture) {
+	kind := jobs.Kind[json.RawMessage]{Name: "k", MaxAttempts: 2, Timeout: time.Hour, Queue: "q", Priority: 3}
+	f.declareKind(kind)
+	for body, set := range map[string]int{
+		`{"max_attempts":"many","timeout":{"seconds":1},"queue":["q"],"priority":1.5,"version":"2"}`: 0,
+		`{"max_attempts":null,"timeout":true,"queue":7,"priority":"3"}`:                              0,
+		`{"max_attempts":7,"timeout":1e3,"limits":[1]}`:                                              7,
+	} {
+		want(f, "rows", len(f.sql("set_declaration", "BODY", "'"+body+"'")), 1)
+		other := f.elsewhere()
+		receipt, err := other.Enqueue(f.ctx, "k", []byte("{}"))
+		f.must(err)
+		job, err := other.Get(f.ctx, receipt.ID)
+		f.must(err)
+		want(f, body+": queue", job.Queue, jobs.DefaultQueue)
+		want(f, body+": priority", job.Priority, 0)
+		want(f, body+": timeout", job.Timeout, 0)
+		want(f, body+": attempts", job.MaxAttempts, cmp.Or(set, jobs.DefaultMaxAttempts))
+		_, err = inspect.New(other).Stats(f.ctx)
+		f.must(err)
+		f.declareKind(kind)
 	}
 }

@@ -49,7 +49,9 @@ func liveVersions(ctx context.Context, q db.Querier, now time.Time) (map[int64]m
 
 // versionOf returns the version in the body of a kind's declaration: 0 without one.
 func versionOf(body string) int {
-	var settings declare.Settings
+	var settings struct {
+		Version int `json:"version"`
+	}
 	if err := json.Unmarshal([]byte(body), &settings); err != nil {
 		return 0 // another program wrote it
 	}

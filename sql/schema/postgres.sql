@@ -466,12 +466,29 @@ sqluice_jobs_readable AS SELECT id,
     (to_char((to_timestamp(((successor_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((successor_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS successor_at
    FROM sqluice_jobs;
 sqluice_kind_settings AS SELECT (d.name)::text AS kind,
-    (COALESCE(((d.body)::json ->> 'max_attempts'::text), '0'::text))::bigint AS max_attempts,
-    (COALESCE(((d.body)::json ->> 'timeout'::text), '0'::text))::bigint AS timeout,
-    COALESCE(((d.body)::json ->> 'queue'::text), ''::text) AS queue,
-    (COALESCE(((d.body)::json ->> 'priority'::text), '0'::text))::bigint AS priority
-   FROM sqluice_declarations d
-  WHERE (((d.subject)::text = 'kind'::text) AND (d.in_force = 1));
+    (
+        CASE
+            WHEN (((d.body -> 'max_attempts'::text))::text ~ '^-?[0-9]{1,15}$'::text) THEN (d.body ->> 'max_attempts'::text)
+            ELSE '0'::text
+        END)::bigint AS max_attempts,
+    (
+        CASE
+            WHEN (((d.body -> 'timeout'::text))::text ~ '^-?[0-9]{1,15}$'::text) THEN (d.body ->> 'timeout'::text)
+            ELSE '0'::text
+        END)::bigint AS timeout,
+        CASE json_typeof((d.body -> 'queue'::text))
+            WHEN 'string'::text THEN (d.body ->> 'queue'::text)
+            ELSE ''::text
+        END AS queue,
+    (
+        CASE
+            WHEN (((d.body -> 'priority'::text))::text ~ '^-?[0-9]{1,15}$'::text) THEN (d.body ->> 'priority'::text)
+            ELSE '0'::text
+        END)::bigint AS priority
+   FROM ( SELECT sqluice_declarations.name,
+            (sqluice_declarations.body)::json AS body
+           FROM sqluice_declarations
+          WHERE (((sqluice_declarations.subject)::text = 'kind'::text) AND (sqluice_declarations.in_force = 1))) d;
 sqluice_running AS SELECT j.id,
     j.queue,
     j.kind,

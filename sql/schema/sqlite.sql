@@ -467,10 +467,10 @@ FROM sqluice_jobs WHERE status <> 'deleted';
 
 CREATE VIEW sqluice_kind_settings AS
 SELECT d.name AS kind,
-       CAST(COALESCE(d.body->>'max_attempts', 0) AS INTEGER) AS max_attempts,
-       CAST(COALESCE(d.body->>'timeout', 0) AS INTEGER) AS timeout,
-       CAST(COALESCE(d.body->>'queue', '') AS TEXT) AS queue,
-       CAST(COALESCE(d.body->>'priority', 0) AS INTEGER) AS priority
+       CAST(CASE json_type(d.body, '$.max_attempts') WHEN 'integer' THEN d.body->>'max_attempts' ELSE 0 END AS INTEGER) AS max_attempts,
+       CAST(CASE json_type(d.body, '$.timeout') WHEN 'integer' THEN d.body->>'timeout' ELSE 0 END AS INTEGER) AS timeout,
+       CAST(CASE json_type(d.body, '$.queue') WHEN 'text' THEN d.body->>'queue' ELSE '' END AS TEXT) AS queue,
+       CAST(CASE json_type(d.body, '$.priority') WHEN 'integer' THEN d.body->>'priority' ELSE 0 END AS INTEGER) AS priority
 FROM sqluice_declarations AS d WHERE d.subject = 'kind' AND d.in_force = 1;
 
 CREATE VIEW sqluice_running AS

@@ -1,13 +1,14 @@
 -- +goose Up
 -- What counts for the jobs of a kind that do not say it themselves: what the newest program with a live worker declares, or else what was
--- declared last. 0 and an empty text stand for what it does not declare. timeout is in microseconds.
+-- declared last. 0 and an empty text stand for what it does not declare, and for what is not of the type. timeout is in microseconds.
 CREATE VIEW sqluice_kind_settings AS
 SELECT CAST(d.name AS TEXT) AS kind,
-       CAST(COALESCE(CAST(d.body AS json)->>'max_attempts', '0') AS BIGINT) AS max_attempts,
-       CAST(COALESCE(CAST(d.body AS json)->>'timeout', '0') AS BIGINT) AS timeout,
-       CAST(COALESCE(CAST(d.body AS json)->>'queue', '') AS TEXT) AS queue,
-       CAST(COALESCE(CAST(d.body AS json)->>'priority', '0') AS BIGINT) AS priority
-FROM sqluice_declarations AS d WHERE d.subject = 'kind' AND d.in_force = 1;
+       CAST(CASE WHEN CAST(d.body->'max_attempts' AS TEXT) ~ '^-?[0-9]{1,15}$' THEN d.body->>'max_attempts' ELSE '0' END AS BIGINT)
+           AS max_attempts,
+       CAST(CASE WHEN CAST(d.body->'timeout' AS TEXT) ~ '^-?[0-9]{1,15}$' THEN d.body->>'timeout' ELSE '0' END AS BIGINT) AS timeout,
+       CAST(CASE json_typeof(d.body->'queue') WHEN 'string' THEN d.body->>'queue' ELSE '' END AS TEXT) AS queue,
+       CAST(CASE WHEN CAST(d.body->'priority' AS TEXT) ~ '^-?[0-9]{1,15}$' THEN d.body->>'priority' ELSE '0' END AS BIGINT) AS priority
+FROM (SELECT name, CAST(body AS json) AS body FROM sqluice_declarations WHERE subject = 'kind' AND in_force = 1) AS d;
 
 -- The views for people have the number of attempts that counts. OR REPLACE keeps their grants.
 -- What runs: each job with its worker and its start. The worker must give a sign of life before lease_until.

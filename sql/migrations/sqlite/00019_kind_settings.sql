@@ -1,12 +1,12 @@
 -- +goose Up
 -- What counts for the jobs of a kind that do not say it themselves: what the newest program with a live worker declares, or else what was
--- declared last. 0 and an empty text stand for what it does not declare. timeout is in microseconds.
+-- declared last. 0 and an empty text stand for what it does not declare, and for what is not of the type. timeout is in microseconds.
 CREATE VIEW sqluice_kind_settings AS
 SELECT d.name AS kind,
-       CAST(COALESCE(d.body->>'max_attempts', 0) AS INTEGER) AS max_attempts,
-       CAST(COALESCE(d.body->>'timeout', 0) AS INTEGER) AS timeout,
-       CAST(COALESCE(d.body->>'queue', '') AS TEXT) AS queue,
-       CAST(COALESCE(d.body->>'priority', 0) AS INTEGER) AS priority
+       CAST(CASE json_type(d.body, '$.max_attempts') WHEN 'integer' THEN d.body->>'max_attempts' ELSE 0 END AS INTEGER) AS max_attempts,
+       CAST(CASE json_type(d.body, '$.timeout') WHEN 'integer' THEN d.body->>'timeout' ELSE 0 END AS INTEGER) AS timeout,
+       CAST(CASE json_type(d.body, '$.queue') WHEN 'text' THEN d.body->>'queue' ELSE '' END AS TEXT) AS queue,
+       CAST(CASE json_type(d.body, '$.priority') WHEN 'integer' THEN d.body->>'priority' ELSE 0 END AS INTEGER) AS priority
 FROM sqluice_declarations AS d WHERE d.subject = 'kind' AND d.in_force = 1;
 
 -- The views for people have the number of attempts that counts.
