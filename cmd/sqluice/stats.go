@@ -43,6 +43,9 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON, all bool) error
 	}
 	t.row("workers", strconv.Itoa(stats.Workers))
 	t.row("oldest pending", age(now, stats.OldestPending))
+	if !stats.OldestPaused.IsZero() {
+		t.row("oldest paused", age(now, stats.OldestPaused))
+	}
 	t.row("next scheduled", age(now, stats.NextDue))
 	if err := t.end(); err != nil {
 		return err

@@ -23,7 +23,7 @@ const topReadTimeout = 10 * time.Second
 type topFrame struct {
 	At       time.Time             `json:"at"` // by the clock to which ages are relative
 	Jobs     map[jobs.Status]int64 `json:"jobs"`
-	Oldest   time.Time             `json:"oldest_pending,omitzero"` // the due time of the job that waits longest for a worker
+	Oldest   time.Time             `json:"oldest_pending,omitzero"` // the due time of the job that waits longest for a worker, and that no pause holds
 	Queues   []topQueue            `json:"queues"`
 	Workers  []inspect.WorkerInfo  `json:"workers"`
 	Failures []jobs.Job            `json:"failures"` // the latest first
@@ -66,7 +66,7 @@ func readFrame(ctx context.Context, c *jobs.Client) (topFrame, error) {
 		return topFrame{}, err
 	}
 	frame := frameOf(now.Counts, now.Queues)
-	frame.Workers = now.Workers
+	frame.Oldest, frame.Workers = now.Stats.OldestPending, now.Workers
 	if frame.Failures, err = inspector.ListFailed(ctx, inspect.FailedFilter{Limit: topFailures}, jobs.Job{}); err != nil {
 		return topFrame{}, err
 	}
@@ -104,7 +104,7 @@ func frameOf(counts []inspect.Count, queues []inspect.QueueInfo) topFrame {
 		case jobs.StatusFailed:
 			q.Failed += count.Jobs
 		case jobs.StatusPending:
-			q.Oldest, frame.Oldest = core.Earlier(q.Oldest, count.Since), core.Earlier(frame.Oldest, count.Since)
+			q.Oldest = core.Earlier(q.Oldest, count.Since)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {

@@ -389,10 +389,17 @@ func testStats(f *fixture) {
 	}
 	want(f, "workers", stats.Workers, 1)
 	want(f, "oldest pending", stats.OldestPending, pending.RunAfter)
+	want(f, "oldest paused", stats.OldestPaused.IsZero(), true)
 	want(f, "next due", stats.NextDue, due.RunAfter)
 	if wanted := []inspect.UnhandledWork{{Queue: "q", Kind: "nobody", Jobs: 1}}; !slices.Equal(stats.Unhandled, wanted) {
 		f.Errorf("unhandled work is %v", stats.Unhandled)
 	}
+	_, err = f.client.PauseKind(f.ctx, "q", "nobody")
+	f.must(err)
+	held, err := inspect.New(f.client).Stats(f.ctx)
+	f.must(err)
+	want(f, "oldest pending beside a pause", held.OldestPending.IsZero(), true)
+	want(f, "oldest paused beside a pause", held.OldestPaused, pending.RunAfter)
 }
 
 func testUnhandledOrder(f *fixture) {

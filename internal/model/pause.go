@@ -25,6 +25,16 @@ func (q *queue) isPaused(name, kind string) bool {
 	return whole || one
 }
 
+// isHeld reports whether a pause that is not over holds a job.
+func (q *queue) isHeld(j *job) bool {
+	for _, kind := range []string{"", j.Kind} {
+		if row, there := q.pauses[paused{j.Queue, kind}]; there && !row.isOver(q.now) {
+			return true
+		}
+	}
+	return false
+}
+
 // pause stops claims until a time, or for ever when that is zero. It reports whether that changed anything: the later end holds.
 func (q *queue) pause(what paused, until time.Time, reason string) (bool, error) {
 	if !until.IsZero() && !until.After(q.now) {

@@ -121,7 +121,11 @@ func (q *queue) stats() inspect.Stats {
 			stats.NextDue = earliest(stats.NextDue, j.RunAfter)
 		}
 		if q.waits(j) {
-			stats.OldestPending = earliest(stats.OldestPending, j.RunAfter)
+			if q.isHeld(j) {
+				stats.OldestPaused = earliest(stats.OldestPaused, j.RunAfter)
+			} else {
+				stats.OldestPending = earliest(stats.OldestPending, j.RunAfter)
+			}
 			if !q.isTaken(j) {
 				unhandled[inspect.UnhandledWork{Queue: j.Queue, Kind: j.Kind}]++
 			}

@@ -48,11 +48,11 @@ func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 		if err != nil {
 			return fmt.Errorf("list pauses: %w", err)
 		}
-		s.Stats, s.Queues = statsOf(s.Counts, due, s.Workers), queuesOf(s.Counts, due, paused, s.Workers)
+		s.Waits = waitsOf(s.Counts, due, paused, in.scope.Now())
+		s.Stats, s.Queues = statsOf(s.Counts, due, s.Waits, s.Workers), queuesOf(s.Counts, due, paused, s.Workers)
 		if s.Stats.UnknownVersions, err = unknownVersions(ctx, q, s.Workers); err != nil {
 			return err
 		}
-		s.Waits = waitsOf(s.Counts, due, paused, in.scope.Now())
 		return nil
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func listWorkers(ctx context.Context, q db.Querier, now time.Time) ([]WorkerInfo
 	return workers, nil
 }
 
-func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
+func statsOf(counts, due []Count, waits []Wait, workers []WorkerInfo) Stats {
 	s := Stats{Jobs: map[jobs.Status]int64{}, Workers: len(workers)}
 	for _, status := range jobs.Statuses() {
 		s.Jobs[status] = 0
@@ -105,7 +105,6 @@ func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 	}
 	unhandled := map[engine.Work]int64{}
 	wait := func(n Count) {
-		s.OldestPending = core.Earlier(s.OldestPending, n.Since)
 		if of := (engine.Work{Queue: n.Queue, Kind: n.Kind}); !taken[of] {
 			unhandled[of] += n.Jobs
 		}
@@ -120,6 +119,13 @@ func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 			wait(n)
 		case jobs.StatusScheduled:
 			s.NextDue = core.Earlier(s.NextDue, n.Since)
+		}
+	}
+	for _, w := range waits {
+		if w.Paused {
+			s.OldestPaused = core.Earlier(s.OldestPaused, w.Since)
+		} else {
+			s.OldestPending = core.Earlier(s.OldestPending, w.Since)
 		}
 	}
 	for of, n := range unhandled {
