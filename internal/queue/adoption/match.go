@@ -16,7 +16,7 @@ import (
 
 // Match is the version of the schema that a database equals.
 type Match struct {
-	Migrations []migration.Migration // whose rows are to be recorded, in their order
+	Migrations []migration.Migration // whose rows Record adds, in their order
 	Version    int64                 // of the project's last migration among them
 	Own        []string              // what the owner of the database has added
 }
@@ -40,7 +40,7 @@ func (e *DifferentError) Error() string {
 // version that equals the parts of a database. It returns a DifferentError when none does.
 //
 // Of the owner's migrations the match has those that the database shows: it has what they make of the queue's tables. It ends before the
-// first that makes nothing of them, or that needs tables of the application: whether that one ran is not to be seen, and goose runs it.
+// first that makes nothing of them, or that needs tables of the application: nothing shows whether that one ran, and goose runs it.
 func Find(set migration.Set, have []Part, elsewhere string, apply func(up string) ([]Part, error)) (Match, error) {
 	var match Match
 	var nearest *DifferentError
