@@ -204,6 +204,9 @@ func (r *rollout) roll(ctx context.Context) error {
 
 // finish lets the jobs that are left be done, and checks everything.
 func (r *rollout) finish(ctx context.Context) error {
+	if err := r.tick(ctx); err != nil {
+		return err
+	}
 	for _, p := range r.live {
 		if _, err := fmt.Fprintln(p.stdin, quietLine); err != nil {
 			return err
@@ -227,6 +230,21 @@ func (r *rollout) finish(ctx context.Context) error {
 		return err
 	}
 	return r.checkTicks(ctx, stopped)
+}
+
+// tick waits until both schedules have fired: on a fast machine a round takes less than two ticks of the shared one, which begin anew with
+// each release.
+func (r *rollout) tick(ctx context.Context) error {
+	for _, name := range []string{steadySchedule, sharedSchedule} {
+		err := until(ctx, "schedule "+name+" has a tick", func() (bool, error) {
+			info, err := r.client.GetSchedule(ctx, name)
+			return !info.Last.IsZero(), err
+		})
+		if err != nil && !errors.Is(err, errGivenUp) { // checkTicks finds the one that has none
+			return err
+		}
+	}
+	return nil
 }
 
 // of returns the live processes of a release.
