@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 
@@ -59,6 +60,12 @@ func (c *Client) With(tx Tx) *Client {
 	scope.Tx = tx
 	return c.with(scope)
 }
+
+// WithSQL is [Client.With] for a transaction of database/sql, on either engine: sqlite.Tx and postgres.SQLTx say which transactions these are.
+func (c *Client) WithSQL(tx *sql.Tx) *Client { return c.With(c.SQLTx(tx)) }
+
+// SQLTx returns a transaction of database/sql for [CompleteTx], on either engine.
+func (c *Client) SQLTx(tx *sql.Tx) Tx { return c.store.SQLTx(tx) }
 
 // Revealed returns a client that shows jobs as they are, with what their kinds mark as sensitive and what it can decrypt ([WithCipher]):
 // for a service's own code that needs it. It makes no difference to what is enqueued, or to what handlers get.

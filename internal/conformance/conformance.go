@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
@@ -17,6 +18,9 @@ type Store interface {
 
 	// Begin starts an application's transaction on the queue's database.
 	Begin(ctx context.Context) (Tx, error)
+
+	// BeginSQL starts one of database/sql.
+	BeginSQL(ctx context.Context) (*sql.Tx, error)
 
 	// LeaveLock leaves a worker's lock as after the death of its process: it exists, and is free.
 	LeaveLock(key string) error

@@ -2,8 +2,10 @@ package conformance
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/receipts"
@@ -14,6 +16,7 @@ import (
 var transactionTests = []test{
 	{"EnqueueCommitted", testEnqueueCommitted},
 	{"EnqueueRolledBack", testEnqueueRolledBack},
+	{"DatabaseSQL", testDatabaseSQL},
 	{"RetryCommitted", testRetryCommitted},
 	{"ResumeCommitted", testResumeCommitted},
 	{"CancelCommitted", testCancelCommitted},
@@ -37,6 +40,41 @@ func (f *fixture) inTx(fn func(tx Tx) error) error {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()
+}
+
+// A transaction of database/sql is given to the client alike on both engines.
+func testDatabaseSQL(f *fixture) {
+	inSQL := func(commit bool, fn func(tx *sql.Tx) error) {
+		f.Helper()
+		tx, err := f.store.BeginSQL(f.ctx)
+		f.must(err)
+		f.must(fn(tx))
+		if commit {
+			f.must(tx.Commit())
+		} else {
+			f.must(tx.Rollback())
+		}
+	}
+	ids := map[bool]int64{}
+	for _, commit := range []bool{true, false} {
+		inSQL(commit, func(tx *sql.Tx) error {
+			receipt, err := f.client.WithSQL(tx).Enqueue(f.ctx, "k", json.RawMessage("{}"), jobs.Unique(strconv.FormatBool(commit)))
+			ids[commit] = receipt.ID
+			return err
+		})
+	}
+	list, err := inspect.New(f.client).List(f.ctx, inspect.Filter{})
+	f.must(err)
+	if len(list) != 1 || list[0].ID != ids[true] {
+		f.Errorf("the jobs are %+v, not the committed one, %d", list, ids[true])
+	}
+	f.drain(jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		inSQL(true, func(tx *sql.Tx) error { return jobs.CompleteTx(ctx, f.client.SQLTx(tx), job, "a result") })
+		return nil
+	}))
+	job := f.get(ids[true])
+	want(f, "status", job.Status, jobs.StatusDone)
+	want(f, "result", string(job.Result), `"a result"`)
 }
 
 func testEnqueueCommitted(f *fixture) {

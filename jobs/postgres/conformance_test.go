@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sqluice/sqluice/internal/conformance"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
@@ -127,6 +129,11 @@ func (e engine) Begin(ctx context.Context) (conformance.Tx, error) {
 		commit:   func() error { return tx.Commit(context.WithoutCancel(ctx)) },
 		rollback: func() error { return tx.Rollback(context.WithoutCancel(ctx)) },
 	}, nil
+}
+
+// BeginSQL starts a transaction of database/sql on a connection of the application's pool.
+func (e engine) BeginSQL(ctx context.Context) (*sql.Tx, error) {
+	return stdlib.OpenDBFromPool(e.pool).BeginTx(ctx, nil) // without idle connections of its own: nothing is left to close
 }
 
 // LeaveLock has nothing to do: the server drops the lock with the connection, and nothing is left of it.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,9 @@ type traits struct{}
 
 // Backoff implements [engine.Store]: workers do not wait for one lock.
 func (traits) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
+
+// SQLTx implements [engine.Store].
+func (traits) SQLTx(tx *sql.Tx) jobs.Tx { return SQLTx(tx) }
 
 // LocksRows implements [engine.Store].
 func (traits) LocksRows() bool { return true }

@@ -123,6 +123,8 @@ func (e engine) Begin(ctx context.Context) (conformance.Tx, error) {
 	return transaction{sqlite.Tx(tx), tx.Commit, tx.Rollback}, nil
 }
 
+func (e engine) BeginSQL(ctx context.Context) (*sql.Tx, error) { return e.pool.BeginTx(ctx, nil) }
+
 // LeaveLock makes the file that a worker's process leaves when it is killed: the kernel drops the lock, not the file.
 func (e engine) LeaveLock(key string) error {
 	return os.WriteFile(filepath.Join(e.Path()+"-sqluice", "worker-"+key+".lock"), nil, 0o600)

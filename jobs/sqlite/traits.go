@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 
@@ -22,6 +23,9 @@ func (traits) Backoff(workers func() int64) engine.Backoff { return contention.N
 
 // AnnouncesEnds implements [engine.Store]: every commit in the file wakes the listeners of all processes.
 func (traits) AnnouncesEnds() bool { return true }
+
+// SQLTx implements [engine.Store].
+func (traits) SQLTx(tx *sql.Tx) jobs.Tx { return Tx(tx) }
 
 // AnnounceCommit implements [engine.Store]: listeners see a commit in the file itself.
 func (traits) AnnounceCommit(context.Context, jobs.Tx, core.Signal, string) error { return nil }

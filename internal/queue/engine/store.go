@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"io"
 	"time"
 
@@ -64,6 +65,9 @@ type Store interface {
 
 	// NowWithin is Now for a caller that may be the first: an engine that must ask for the time asks no longer than until ctx ends.
 	NowWithin(ctx context.Context) time.Time
+
+	// SQLTx returns a caller's transaction of database/sql, for Join.
+	SQLTx(tx *sql.Tx) jobtype.Tx
 
 	// Join returns the queue's statements inside a caller's transaction, which must be one of this engine.
 	Join(tx jobtype.Tx) (db.Querier, error)
