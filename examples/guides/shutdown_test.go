@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -32,6 +33,32 @@ func work(client *jobs.Client, handler jobs.Handler[Video]) error {
 	}
 	Encode.Handle(runner, handler)
 	return runner.Run(ctx) // returns when the worker has stopped
+}
+
+// serve answers requests and runs jobs until ctx ends. The requests under way end first, since they may enqueue, and the runner after them.
+func serve(ctx context.Context, server *http.Server, runner *jobs.Runner, log *slog.Logger) error {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	worked := make(chan error, 1)
+	go func() {
+		err := runner.Run(work)
+		if err != nil { // as a jobs.SchemaError, when a newer program has migrated the schema: requests are answered until the next deploy
+			log.Error("the runner ended", "error", err)
+		}
+		worked <- err
+	}()
+	served := make(chan error, 1)
+	go func() { served <- server.ListenAndServe() }()
+	var err error
+	select {
+	case err = <-served: // the address is taken
+	case <-ctx.Done():
+		within, cancel := context.WithTimeout(work, 10*time.Second)
+		defer cancel()
+		err = server.Shutdown(within)
+	}
+	stop()
+	return errors.Join(err, <-worked)
 }
 
 // encode stops between two frames.
@@ -70,4 +97,26 @@ func Example_shutdown() {
 	// Output:
 	// done
 	// true
+}
+
+func Example_shutdownOfAService() {
+	ctx, stop := context.WithCancel(context.Background())
+	_, client, done := openShop(ctx)
+	defer done()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	runner, err := jobs.NewRunner(client, jobs.Config{Logger: log})
+	check(err)
+	encoded := make(chan struct{})
+	Encode.Handle(runner, func(context.Context, jobs.Job, Video) error {
+		close(encoded)
+		return nil
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, &http.Server{Addr: "127.0.0.1:0"}, runner, log) }()
+	_, err = Encode.Enqueue(ctx, client, Video{Frames: 1})
+	check(err)
+	<-encoded
+	stop()
+	fmt.Println(<-ended)
+	// Output: <nil>
 }
