@@ -57,7 +57,7 @@ exists as soon as a job names it. [Client.PauseQueue] stops claims from a queue 
 
 A handler that returns an error, panics or exceeds its timeout has failed its attempt. The job runs again after
 [Kind.RetryDelay], by default [DefaultRetryDelay], until its attempts are used up. Then it is failed, and kept until a person
-retries or deletes it. A handler can return [Snooze], [RetryIn], [Discard] or [Cancel] instead. A payload that the handler's type
+retries or deletes it. A handler can return [Snooze], [SnoozeBecause], [RetryIn], [Discard] or [Cancel] instead. A payload that the handler's type
 cannot hold fails the attempt in the same way: during a rolling deploy another worker may have the right type.
 
 # Uniqueness

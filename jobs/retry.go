@@ -47,7 +47,11 @@ func RetryAfter(delays ...time.Duration) func(Job, error) time.Duration {
 // Snooze, returned by a handler, puts the job off by d; the attempt does not count. A negative d means 0. Then the job is due again at
 // once, and before all jobs of a lower priority: one that checks again and again needs a delay. Other errors that are joined to it are
 // not recorded.
-func Snooze(d time.Duration) error { return runner.Snooze(d) }
+func Snooze(d time.Duration) error { return runner.Snooze(d, nil) }
+
+// SnoozeBecause is [Snooze] with a reason, which may be nil: people see it beside the attempt, as "the partner's API is down". It is kept with
+// the attempt alone, and encrypted and withheld as errors are; the job's last error stays.
+func SnoozeBecause(d time.Duration, reason error) error { return runner.Snooze(d, reason) }
 
 // Unable, returned by a handler, gives back a job that its worker cannot run and another one may: it lacks a program, memory, file
 // descriptors or a right, and nothing of the job was done. The attempt does not count, and the job keeps the time that [StartBy] gave. It is put

@@ -45,7 +45,7 @@ func charge(bank string) jobs.Handler[Payment] {
 		case http.StatusOK:
 			return nil
 		case http.StatusTooManyRequests:
-			return jobs.Snooze(time.Minute) // not now: no attempt counts
+			return jobs.SnoozeBecause(time.Minute, errors.New("too many requests")) // not now: no attempt counts
 		case http.StatusPaymentRequired:
 			return jobs.Discard(errors.New("the card was refused")) // failed: no other attempt can help
 		case http.StatusServiceUnavailable:

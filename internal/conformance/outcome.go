@@ -100,6 +100,7 @@ func testSnooze(f *fixture) {
 	job = f.one(func(context.Context, jobs.Job) error { return fmt.Errorf("wrapped: %w", jobs.Snooze(time.Hour)) })
 	want(f, "status", job.Status, jobs.StatusScheduled)
 	want(f, "delay", job.RunAfter.Sub(job.UpdatedAt), time.Hour)
+	testSnoozeReason(f)
 	// An error that is joined to it is recorded nowhere, as the Go doc of Snooze says.
 	job = f.one(func(context.Context, jobs.Job) error {
 		return errors.Join(errors.New("broken"), jobs.Snooze(time.Hour))
@@ -108,6 +109,43 @@ func testSnooze(f *fixture) {
 	want(f, "uncounted", job.Uncounted, 1)
 	want(f, "last error", job.LastError, "")
 	want(f, "errors", len(f.errors(job.ID)), 0)
+}
+
+// The reason of a snooze stands with its attempt, and is no error of the job.
+func testSnoozeReason(f *fixture) {
+	f.Helper()
+	runs := 0
+	job := f.one(func(context.Context, jobs.Job) error {
+		switch runs++; runs {
+		case 1:
+			return jobs.RetryIn(0, errors.New("broken"))
+		case 2:
+			return jobs.SnoozeBecause(0, nil)
+		default:
+			return jobs.SnoozeBecause(time.Hour, errors.New("the partner's API is down"))
+		}
+	})
+	want(f, "status", job.Status, jobs.StatusScheduled)
+	want(f, "delay", job.RunAfter.Sub(job.UpdatedAt), time.Hour)
+	want(f, "last error", job.LastError, "broken")
+	want(f, "errors", len(f.errors(job.ID)), 1)
+	page, err := inspect.New(f.client).Attempts(f.ctx, job.ID, 0, inspect.MaxPage)
+	f.must(err)
+	if len(page.Others) != 2 || page.Others[0].Message != "" || page.Others[1].Message != "the partner's API is down" ||
+		page.Others[1].Cause != jobs.CauseSnoozed {
+		f.Errorf("the attempts that did not fail are %+v", page.Others)
+	}
+	id := f.enqueue("k")
+	f.drain(jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		if job.ID == id {
+			if _, err := f.client.Cancel(ctx, id); err != nil {
+				return err
+			}
+		}
+		return jobs.SnoozeBecause(time.Hour, errors.New("the partner's API is down"))
+	}))
+	want(f, "status of a cancelled one", f.get(id).Status, jobs.StatusCancelled)
+	want(f, "last error of a cancelled one", f.get(id).LastError, "")
 }
 
 func testCancelVerdict(f *fixture) {

@@ -33,8 +33,12 @@ func (f *finisher) other(ctx context.Context, e *End) (bool, error) {
 
 // cancelRequested ends the job as cancelled when a caller has requested that meanwhile.
 func (f *finisher) cancelRequested(ctx context.Context, e *End) (bool, error) {
+	message := core.Optional(e.Message)
+	if e.Fate == FateSnooze {
+		message = nil // the reason of a snooze is no error
+	}
 	n, err := f.q.EndJob(ctx, db.EndJobParams{
-		Status: string(jobtype.StatusCancelled), LastError: core.Optional(e.Message), OnlyRequested: 1,
+		Status: string(jobtype.StatusCancelled), LastError: message, OnlyRequested: 1,
 		Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID,
 	})
 	if err != nil || n == 0 {

@@ -102,14 +102,11 @@ func (a *Attempt) overrun(why error, after time.Duration) lifecycle.End {
 func (a *Attempt) follow(end lifecycle.End, said *verdict) lifecycle.End {
 	switch said.kind {
 	case verdictSnooze:
-		end.Fate, end.Delay, end.Message, end.Output = lifecycle.FateSnooze, said.delay, "", nil
+		end.Fate, end.Delay, end.Message, end.Output = lifecycle.FateSnooze, said.delay, reasonOf(said.err), nil
 	case verdictUnable:
 		end.Fate, end.Spread, end.Message = lifecycle.FateUnable, unableSpread(), core.Clean(said.err.Error(), redact.MostText)
 	case verdictCancel:
-		end.Fate, end.Message = lifecycle.FateCancel, ""
-		if said.err != nil {
-			end.Message = core.Clean(said.err.Error(), redact.MostText)
-		}
+		end.Fate, end.Message = lifecycle.FateCancel, reasonOf(said.err)
 	case verdictDiscard:
 		end.Fate, end.Cause, end.Message = lifecycle.FateFail, jobtype.CauseError, core.Clean(said.err.Error(), redact.MostText)
 	case verdictRetry:
@@ -121,4 +118,12 @@ func (a *Attempt) follow(end lifecycle.End, said *verdict) lifecycle.End {
 		return a.failed(end, said.err, jobtype.CauseDecode)
 	}
 	return end
+}
+
+// reasonOf returns the text of a reason that a handler may give: empty without one.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return core.Clean(err.Error(), redact.MostText)
 }

@@ -30,6 +30,9 @@ const (
 func (v *verdict) Error() string {
 	switch v.kind {
 	case verdictSnooze:
+		if v.err != nil {
+			return fmt.Sprintf("snooze for %s: %v", v.delay, v.err)
+		}
 		return fmt.Sprintf("snooze for %s", v.delay)
 	case verdictCancel:
 		return fmt.Sprintf("cancel: %v", v.err)
@@ -44,8 +47,10 @@ func (v *verdict) Error() string {
 
 func (v *verdict) Unwrap() error { return v.err }
 
-// Snooze returns the error of jobs.Snooze.
-func Snooze(d time.Duration) error { return &verdict{kind: verdictSnooze, delay: max(0, d)} }
+// Snooze returns the error of jobs.Snooze and jobs.SnoozeBecause.
+func Snooze(d time.Duration, reason error) error {
+	return &verdict{kind: verdictSnooze, delay: max(0, d), err: reason}
+}
 
 // Cancel returns the error of jobs.Cancel.
 func Cancel(err error) error { return &verdict{kind: verdictCancel, err: err} }
