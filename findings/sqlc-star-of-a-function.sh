@@ -6,7 +6,8 @@
 # alias in front of the star `SELECT e`, which is one row value: refused in the INSERT, and in a SELECT accepted with another result, one column in
 # place of two. jsonb_each goes the same way. There is no error from sqlc, whose result type is []interface{}. `(e).*` is left as it is, and works.
 #
-# A database that prepares the generated text refuses each INSERT, and accepts the SELECT without the alias. The first run of this script compiles sqlc. It fails when that changes.
+# A database that prepares the generated text refuses each INSERT, and accepts the SELECT without the alias.
+# The first run of this script compiles sqlc. It fails when that changes.
 set -eu
 dir=$(mktemp -d)
 chmod 755 "$dir"
