@@ -32,7 +32,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= $1
             ORDER BY i.priority DESC, i.run_after, i.id LIMIT $7
-            FOR UPDATE SKIP LOCKED
+            FOR NO KEY UPDATE SKIP LOCKED
         ) AS j
         UNION ALL
         SELECT j.id, j.priority, j.run_after
@@ -46,7 +46,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= $1
             ORDER BY i.run_after, i.id LIMIT $7
-            FOR UPDATE SKIP LOCKED
+            FOR NO KEY UPDATE SKIP LOCKED
         ) AS j
     ) AS c
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
@@ -150,7 +150,7 @@ WHERE id = ANY (ARRAY(
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $5 AND h.kind = '')
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $5 AND g.kind = COALESCE(j.kind, ''))
-    FOR UPDATE OF j SKIP LOCKED
+    FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
@@ -444,7 +444,7 @@ WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= $1
     ORDER BY d.run_after, d.id LIMIT $2
-    FOR UPDATE SKIP LOCKED
+    FOR NO KEY UPDATE SKIP LOCKED
 ))
 `
 

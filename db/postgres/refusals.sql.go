@@ -344,7 +344,7 @@ WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((SELECT sqluice_ids($2)) AS BIGINT[]))
       AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= $1
-    FOR UPDATE OF j SKIP LOCKED
+    FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
 `
 

@@ -164,7 +164,7 @@ FROM (
 ) AS s
 JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND j.status = 'running'
 WHERE COALESCE(j.lease_until, 0) < $2 OR s.worker IS NULL OR s.ended_at IS NOT NULL
-FOR UPDATE OF j SKIP LOCKED
+FOR NO KEY UPDATE OF j SKIP LOCKED
 `
 
 type RecordStuckJobsParams struct {

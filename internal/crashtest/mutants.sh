@@ -164,11 +164,11 @@ postgres_status() {
 
 # A claim locks the rows that it chooses, and skips those that others have locked.
 postgres_claim_unlocked() {
-    change sql/queries/postgres/claim.sql '/^ {6,}FOR UPDATE SKIP LOCKED$/d'
+    change sql/queries/postgres/claim.sql '/^ {6,}FOR NO KEY UPDATE SKIP LOCKED$/d'
     generate
 }
 postgres_claim_waits() {
-    change sql/queries/postgres/claim.sql 's/^( {6,}FOR UPDATE) SKIP LOCKED$/\1/'
+    change sql/queries/postgres/claim.sql 's/^( {6,}FOR NO KEY UPDATE) SKIP LOCKED$/\1/'
     generate
 }
 
@@ -186,13 +186,13 @@ postgres_early_claims() {
 
 # A renewal skips locked rows: it must not wait for a handler's open transaction.
 postgres_renewal_waits() {
-    change sql/queries/postgres/finish.sql 's/ FOR UPDATE OF j SKIP LOCKED/ FOR UPDATE OF j/'
+    change sql/queries/postgres/finish.sql 's/ FOR NO KEY UPDATE OF j SKIP LOCKED/ FOR NO KEY UPDATE OF j/'
     generate
 }
 
 # A rescue locks the attempts whose end it records: only one does.
 postgres_rescue_unlocked() {
-    change sql/queries/postgres/rescue.sql 's/^FOR UPDATE OF j SKIP LOCKED;$/;/'
+    change sql/queries/postgres/rescue.sql 's/^FOR NO KEY UPDATE OF j SKIP LOCKED;$/;/'
     generate
 }
 

@@ -27,6 +27,7 @@ func TestEngine(t *testing.T) {
 		{"Pipeline", pipelineTests},
 		{"Listen", listenTests},
 		{"Locks", locksTests},
+		{"ForeignKeys", foreignKeyTests},
 		{"Migrate", migrateTests},
 		{"Names", namesTests},
 		{"Notifications", notificationsTests},

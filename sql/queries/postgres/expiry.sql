@@ -8,7 +8,7 @@ WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
       AND j.start_by <= @now AND COALESCE(j.status, '') IN ('scheduled', 'pending')
-    FOR UPDATE OF j SKIP LOCKED
+    FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, queue, kind, unique_key;
 

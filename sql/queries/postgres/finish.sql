@@ -48,7 +48,7 @@ WHERE id IN (
     CROSS JOIN jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
     JOIN sqluice_jobs AS j ON j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
     WHERE j.status = 'running' AND j.worker_id = w.id
-    FOR UPDATE OF j SKIP LOCKED
+    FOR NO KEY UPDATE OF j SKIP LOCKED
 );
 
 -- name: ListLockedJobs :many

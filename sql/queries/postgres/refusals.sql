@@ -20,5 +20,5 @@ WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
       AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= @now
-    FOR UPDATE OF j SKIP LOCKED
+    FOR NO KEY UPDATE OF j SKIP LOCKED
 ));

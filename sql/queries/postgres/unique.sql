@@ -10,7 +10,7 @@ WHERE id = ANY (ARRAY(
           AND NOT EXISTS (
             SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = k.value->>0 AND h.unique_key = k.value->>1 AND h.unique_key IS NOT NULL
               AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
-        FOR UPDATE OF s SKIP LOCKED
+        FOR NO KEY UPDATE OF s SKIP LOCKED
     ) AS l
 ));
 

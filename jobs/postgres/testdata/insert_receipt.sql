@@ -1,0 +1,1 @@
+INSERT INTO receipts (job_id) VALUES ($1)
