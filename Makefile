@@ -17,7 +17,7 @@ MODULES := internal/browser internal/deploy internal/install metrics/promql benc
 GOOSE_VERSION := v3.29.0
 GOOSE_TAGS    := no_azuresql no_clickhouse no_libsql no_mssql no_mysql no_vertica no_ydb
 
-GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.16.0
 
 # Go hides the output of passing packages, skipped tests included.
 POSTGRES_NOTE := if [ -z "$${SQLUICE_TEST_POSTGRES:-}" ] && ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
@@ -160,6 +160,10 @@ goose-check: ## Run the real goose command on both engines' migrations: up, stat
 release-check: ## Check the configuration of releases, and build the archives into dist without publishing them (minutes)
 	go run $(GORELEASER) check
 	go run $(GORELEASER) release --snapshot --clean --skip=publish
+
+.PHONY: release
+release: ## Build the archives of the tag that is checked out, and make a draft of its release; the release workflow runs this
+	go run $(GORELEASER) release --clean
 
 .PHONY: newest
 newest: ## Run the conformance tests with the newest release of each driver, where go.mod has an older one

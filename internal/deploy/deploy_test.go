@@ -65,6 +65,22 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// The units run as the user that the file of sysusers makes.
+func TestUserOfTheUnits(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(folder, "systemd/sqluice.sysusers"))
+	must(t, err)
+	if !bytes.Contains(text, []byte("\nu sqluice ")) {
+		t.Errorf("sqluice.sysusers makes no user sqluice:\n%s", text)
+	}
+	for _, unit := range files(t, "systemd/*.service") {
+		text, err := os.ReadFile(unit)
+		must(t, err)
+		if !bytes.Contains(text, []byte("\nUser=sqluice\n")) || bytes.Contains(text, []byte("DynamicUser")) {
+			t.Errorf("%s does not run as the user sqluice", unit)
+		}
+	}
+}
+
 // object is a manifest, and the pod that it makes, if it makes one.
 type object struct {
 	kind string
