@@ -132,10 +132,10 @@ docs: site/node_modules/.package-lock.json ## Build the site of the documentatio
 	cd site && node node_modules/vitepress/bin/vitepress.js build .
 
 .PHONY: docs-check
-docs-check: ## Build that site and check it: links, search, and in Chromium each kind of page at three widths, light and dark
+docs-check: ## Build that site and check it: links, search, and in Chromium each kind of page, and the dashboard, at three widths, light and dark
 	@if ! command -v npm >/dev/null; then echo "NOT TESTED: the site of the documentation, which needs npm"; [ "$${CI:-}" != true ]; exit; fi; \
 	$(MAKE) --no-print-directory docs; \
-	SQLUICE_SITE="$(CURDIR)/site/dist" go test -C internal/browser -count=1 -v -run '^TestDocs'
+	SQLUICE_SITE="$(CURDIR)/site/dist" go test -C internal/browser -count=1 -v -run '^Test(Docs|DashboardIsAccessible)'
 
 # No script of a package runs.
 site/node_modules/.package-lock.json: site/package-lock.json

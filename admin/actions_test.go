@@ -166,7 +166,7 @@ func TestFormsOfQueues(t *testing.T) {
 		has(t, "without a name", v.send("/queues/pause", url.Values{"back": {"/queues"}}), `class="flash bad"`)
 		has(t, "after a pause with an end", v.send("/queues/pause", url.Values{"name": {"mail"}, "for_s": {"600"}, "kind": {" "}, "back": {"/queues"}}), ">Paused<", ", until ", "by <bdi>local</bdi>")
 		has(t, "after a pause of a kind", v.send("/queues/pause", url.Values{"name": {"mail"}, "kind": {`<"'&>`}, "for_s": {"3600"}, "back": {"/queues"}}),
-			"of queue mail is paused", "1 kind paused", `id="paused-kinds"`, "<td><bdi>local</bdi></td>")
+			"of queue mail is paused", "1 kind paused", `id="paused-kinds"`, ">By</th>", "<td data-label=\"By\"><bdi>local</bdi></td>")
 		has(t, "the overview", v.page("/"), `id="paused-kinds"`, "of queue <bdi>mail</bdi>, until ")
 		has(t, "after the kind is resumed", v.send("/queues/resume", url.Values{"name": {"mail"}, "kind": {`<"'&>`}, "back": {"/queues"}}), "no longer paused", ">Paused<")
 		list, err := inspect.New(client).Queues(t.Context())

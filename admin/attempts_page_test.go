@@ -22,12 +22,12 @@ func TestAttemptsThatCount(t *testing.T) {
 		must(t, err)
 		run(t, client)
 		has(t, "the list", v.page("/jobs"), `1<span class="muted">/1</span>`)
-		has(t, "the job", v.page("/jobs/1"), "1 attempt<", "1 of 1<")
+		has(t, "the job", v.page("/jobs/1"), "1 attempt, times in UTC<", "1 of 1<")
 		must(t, client.Retry(t.Context(), 1))
 		has(t, "the list after a retry", v.page("/jobs"), `0<span class="muted">/1</span>`)
 		run(t, client)
 		has(t, "the list after a second run", v.page("/jobs"), `1<span class="muted">/1</span>`)
-		has(t, "the job after a second run", v.page("/jobs/1"), "2 attempts<", "1 of 1, 1 not counted<")
+		has(t, "the job after a second run", v.page("/jobs/1"), "2 attempts, times in UTC<", "1 of 1, 1 not counted<")
 	})
 }
 

@@ -27,9 +27,36 @@ type bulkRequest struct {
 	UserID *string     `json:"user_id"`
 	Tag    *string     `json:"tag"`
 	Text   *string     `json:"q"`
-	Error  *string     `json:"error"` // the complete text, as in the failed-job report
-	After  int64       `json:"after"`
-	Limit  *int        `json:"limit"`
+	failedLike
+	After int64 `json:"after"`
+	Limit *int  `json:"limit"`
+}
+
+// failedLike selects jobs by how they failed, as the failed-job report has it. nil selects all.
+type failedLike struct {
+	Error   *string     `json:"error"`   // the complete text
+	Pattern *string     `json:"pattern"` // see [inspect.ErrorPattern]
+	Cause   *jobs.Cause `json:"cause"`   // "" selects jobs without a failed attempt
+}
+
+// failureCauses returns the causes of groups of the failed-job report.
+func failureCauses() []jobs.Cause {
+	return []jobs.Cause{"", jobs.CauseError, jobs.CausePanic, jobs.CauseTimeout, jobs.CauseDecode, jobs.CauseCrash, jobs.CauseLost, jobs.CauseExpired}
+}
+
+// selects reports whether a job failed so.
+func (f failedLike) selects(ctx context.Context, in *inspect.Inspector, j jobs.Job) (bool, error) {
+	if f.Error != nil && j.LastError != *f.Error || f.Pattern != nil && inspect.ErrorPattern(j.LastError) != *f.Pattern {
+		return false, nil
+	}
+	if f.Cause == nil {
+		return true, nil
+	}
+	page, err := in.Attempts(ctx, j.ID, 0, 1)
+	if err != nil || len(page.Failed) == 0 {
+		return *f.Cause == "", err
+	}
+	return page.Failed[0].Cause == *f.Cause, nil
 }
 
 // bulkResult says how far a bulk change came.
@@ -101,7 +128,7 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 	b := batches{act: act, opts: []jobs.ChangeOption{
 		jobs.OnlyIf(q.Status), // the status may have changed since the job was listed
 		jobs.AuditDetail(map[string]any{"filter": q.filter()}),
-	}, only: q.Error, now: h.now, until: h.now().Add(bulkTimeout), last: q.After}
+	}, only: func(ctx context.Context, j jobs.Job) (bool, error) { return q.selects(ctx, h.inspector, j) }, now: h.now, until: h.now().Add(bulkTimeout), last: q.After}
 	b.result.Next, err = h.eachJob(r.Context(), filter, limit, b.visit)
 	if err == nil || errors.Is(err, errEnough) {
 		if flushed := b.flush(r.Context()); flushed != nil {
@@ -123,7 +150,7 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 	return answer{body: b.result}, err
 }
 
-// selected returns the filter for the jobs to look at. Of those, only jobs with the request's error are changed.
+// selected returns the filter for the jobs to look at. Of those, only jobs that failed as the request says are changed.
 func (q bulkRequest) selected() (inspect.Filter, error) {
 	filter := inspect.Filter{Status: q.Status, After: q.After}
 	for _, f := range []struct {
@@ -152,7 +179,7 @@ var errEnough = errors.New("enough for one request")
 type batches struct {
 	act    changeMany
 	opts   []jobs.ChangeOption
-	only   *string // the error of the jobs to change; nil means all jobs
+	only   func(context.Context, jobs.Job) (bool, error) // reports whether the change selects a job
 	now    func() time.Time
 	until  time.Time // when the request has taken long enough
 	looked bool      // at a job
@@ -169,7 +196,10 @@ func (b *batches) visit(ctx context.Context, j jobs.Job) error {
 		return errEnough
 	}
 	b.looked = true
-	if b.only != nil && j.LastError != *b.only {
+	switch selected, err := b.only(ctx, j); {
+	case err != nil:
+		return err
+	case !selected:
 		b.pass(j.ID)
 		return nil
 	}
@@ -212,7 +242,7 @@ func (b *batches) flush(ctx context.Context) error {
 // filter returns the request's filter for the audit log.
 func (q bulkRequest) filter() map[string]any {
 	filter := map[string]any{"status": q.Status}
-	for name, value := range map[string]*string{"kind": q.Kind, "queue": q.Queue, "user_id": q.UserID, "tag": q.Tag, "q": q.Text, "error": q.Error} {
+	for name, value := range map[string]*string{"kind": q.Kind, "queue": q.Queue, "user_id": q.UserID, "tag": q.Tag, "q": q.Text, "error": q.Error, "pattern": q.Pattern, "cause": (*string)(q.Cause)} {
 		if value != nil {
 			filter[name] = *value
 		}
@@ -227,6 +257,9 @@ func (q bulkRequest) check(allowed []jobs.Status) (int, error) {
 	}
 	if q.After < 0 {
 		return 0, &jobs.InvalidError{Field: "after", Value: fmt.Sprint(q.After), Must: "be the next of the answer before"}
+	}
+	if q.Cause != nil && !slices.Contains(failureCauses(), *q.Cause) {
+		return 0, &jobs.InvalidError{Field: "cause", Value: fmt.Sprintf("%.40q", *q.Cause), Must: fmt.Sprintf("be one of %q", failureCauses())}
 	}
 	limit := maxBulkJobs
 	if q.Limit != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// jobAction is a change of one job or of many.
+// jobAction is a change of one job or of many, with the words for it.
 type jobAction struct {
 	Name         string // in forms
 	Title        string // on buttons
@@ -28,15 +28,46 @@ type jobAction struct {
 func jobActions() []jobAction {
 	return []jobAction{
 		{"retry", "Retry", "retried", false, retryable(), (*Handler).retryJob, (*Handler).retryMany},
+		{"run", "Run now", "due now", false, []jobs.Status{jobs.StatusScheduled}, (*Handler).retryJob, (*Handler).retryMany},
 		{"cancel", "Cancel", "cancelled", false, cancellable(), (*Handler).cancelJob, (*Handler).cancelMany},
+		{"stop", "Stop", "stopped", false, []jobs.Status{jobs.StatusRunning}, (*Handler).cancelJob, (*Handler).cancelMany},
 		{"delete", "Delete", "deleted", true, deletable(), (*Handler).deleteJob, (*Handler).deleteMany},
 	}
 }
 
-// jobActionsFor returns the actions for jobs with a status, or all actions if the status is empty.
+// jobActionsFor returns the actions for jobs with a status. An empty status means jobs with any.
 func jobActionsFor(s jobs.Status) []jobAction {
-	return slices.DeleteFunc(jobActions(), func(c jobAction) bool { return s != "" && !slices.Contains(c.from, s) })
+	var list []jobAction
+	for _, c := range jobActions() {
+		switch {
+		case s == "" && c.Name == "retry":
+			c.Title = "Run now" // scheduled jobs too
+		case s == "" && (c.Name == "run" || c.Name == "stop"):
+			continue
+		case s == jobs.StatusScheduled && c.Name == "retry", s == jobs.StatusRunning && c.Name == "cancel":
+			continue // another action has the word for it
+		case s != "" && !slices.Contains(c.from, s):
+			continue
+		}
+		list = append(list, c)
+	}
+	return list
 }
+
+// Of returns what the action does with some jobs: "Retry 3 jobs" or "Run 3 jobs now".
+func (c jobAction) Of(which string) string {
+	verb, adverb, now := strings.Cut(c.Title, " ")
+	if now {
+		return verb + " " + which + " " + adverb
+	}
+	return verb + " " + which
+}
+
+// Main reports whether the action is the one that a person who looks at the job most likely wants.
+func (c jobAction) Main() bool { return c.Name == "retry" || c.Name == "run" }
+
+// stops reports whether the action ends jobs, running ones too.
+func (c jobAction) stops() bool { return c.Name == "cancel" || c.Name == "stop" }
 
 // changeJobs changes the jobs that are ticked in a list, or all that the list's filter selects. The button's value says which:
 // "retry picked" or "delete all".
@@ -88,7 +119,7 @@ func (h *Handler) changePicked(r *http.Request, c jobAction, ids []string) (flas
 		}
 		call.SetPathValue("id", id)
 		switch a, err := c.one(h, call); {
-		case err == nil && c.Name == "cancel" && runs(a):
+		case err == nil && c.stops() && runs(a):
 			asked++
 		case err == nil:
 			changed++
@@ -175,7 +206,7 @@ func (h *Handler) changeAll(r *http.Request, c jobAction, body map[string]any, t
 // message says what a change of many jobs with a status did.
 func (b bulkResult) message(c jobAction, status any) flash {
 	text := plural(b.Changed, "job", "jobs") + " " + c.Done + "."
-	if c.Name == "cancel" && status == string(jobs.StatusRunning) {
+	if c.stops() && status == string(jobs.StatusRunning) {
 		text = fmt.Sprintf("The workers of %s were asked to stop them.", plural(b.Changed, "job", "jobs"))
 	}
 	if b.Skipped > 0 {
@@ -187,19 +218,35 @@ func (b bulkResult) message(c jobAction, status any) flash {
 	return flash{OK: b.Changed > 0 || b.Refused == 0, Text: text}
 }
 
-// retryGroup retries the failed jobs of one kind with one error.
+// retryGroup retries the failed jobs of one group of the report, or those of one error of it.
 func (h *Handler) retryGroup(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
-	var text string
-	if err := json.Unmarshal([]byte(r.PostForm.Get("error")), &text); err != nil || r.PostForm.Get("kind") == "" {
-		return nil, flash{}, &jobs.InvalidError{Field: "error", Must: "be of a group of the report, as its kind"}
+	kind := r.PostForm.Get("kind")
+	like, err := failedForm(r.PostForm)
+	if err == nil && kind == "" {
+		err = &jobs.InvalidError{Field: "kind", Must: "be of a group of the report"}
+	}
+	if err != nil {
+		return nil, flash{}, err
 	}
 	if r.PostForm.Get("sure") == "" {
-		v, err := h.confirmGroup(r, r.PostForm.Get("kind"), text)
+		v, err := h.confirmGroup(r, kind, like)
 		return v, flash{}, err
 	}
-	body := map[string]any{"status": jobs.StatusFailed, "kind": r.PostForm.Get("kind"), "error": text}
-	return h.changeAll(r, jobActions()[0], body, "/failed/retry", []string{"kind", "error"})
+	body := map[string]any{"status": jobs.StatusFailed, "kind": kind}
+	if like.Error != nil {
+		body["error"] = *like.Error
+	}
+	if like.Pattern != nil {
+		body["pattern"] = *like.Pattern
+	}
+	if like.Cause != nil {
+		body["cause"] = *like.Cause
+	}
+	return h.changeAll(r, jobActions()[0], body, "/failed/retry", groupFields())
 }
+
+// groupFields returns the names of the fields that select jobs in the form of a group.
+func groupFields() []string { return []string{"kind", "error", "pattern", "cause"} }
 
 // formTime is the form of a time in a form's field, in UTC.
 const formTime = "2006-01-02T15:04:05"

@@ -51,6 +51,17 @@ func Example() {
 	// 200 OK
 }
 
+// A service puts its name, a way back and a log out around the pages.
+func ExampleConfig() {
+	c := admin.Config{Prefix: "/queue", Service: "Orders", BackURL: "/admin", LogOutURL: "javascript:alert(1)"}
+	fmt.Println(c.Validate())
+	c.LogOutURL = "/oauth2/sign_out?rd=/"
+	fmt.Println(c.Validate())
+	// Output:
+	// LogOutURL "javascript:alert(1)" must be a path such as /admin, or an http or https URL, of at most 2000 bytes
+	// <nil>
+}
+
 func check(err error) {
 	if err != nil {
 		log.Fatal(err)

@@ -2,33 +2,124 @@ package admin
 
 import (
 	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// failedView is the failed-job report.
+// failedView is the failed-job report, or one group of it.
 type failedView struct {
-	inspect.FailedReport
-	All  int64 // the number of failed jobs
-	More bool  // there may be more groups
+	listFilter
+	Groups []failedGroupView
+	Jobs   int64 // the number of jobs in all groups
+	Older  bool  // there may be older failed jobs, which are in no group
+	All    int64 // the number of failed jobs, of the kind if the report is of one
+	More   bool  // there may be more groups
+	Kinds  []string
+}
+
+// failedGroupView is a group of the report with the errors that the page shows.
+type failedGroupView struct {
+	boundedGroup
+	Open bool // all of its errors are shown
 }
 
 func (h *Handler) failedPage(r *http.Request) (view, error) {
-	if err := noQuery(r); err != nil {
-		return view{}, err
+	q := queryOf(r, "kind", "group")
+	kind, group := q.text("kind"), q.text("group")
+	if q.fault != nil {
+		return view{}, q.fault
 	}
-	report, err := h.inspector.FailedReport(r.Context(), inspect.FailedFilter{Limit: maxPageSize})
+	report, err := h.inspector.FailedReport(r.Context(), inspect.FailedFilter{Kind: kind, Limit: maxPageSize})
 	if err != nil {
 		return view{}, err
 	}
-	v := failedView{FailedReport: report, All: report.Jobs, More: len(report.Groups) == maxPageSize}
-	if report.Older {
-		counts, err := h.inspector.Counts(r.Context())
-		if err != nil {
-			return view{}, err
+	counts, err := h.inspector.Counts(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	v := failedView{
+		listFilter: listFilterOf(r), Jobs: report.Jobs, Older: report.Older, All: max(report.Jobs, total(counts, jobs.StatusFailed, "", kind)),
+		More: len(report.Groups) == maxPageSize, Kinds: failedKinds(counts),
+	}
+	if group == "" {
+		for _, g := range boundReport(report).Groups {
+			v.Groups = append(v.Groups, failedGroupView{boundedGroup: g})
 		}
-		v.All = total(counts, jobs.StatusFailed, "", "")
+		return view{"failed", "Failed", v}, nil
+	}
+	for _, g := range report.Groups {
+		if key(g.Kind, string(g.Cause), g.Pattern) == group {
+			v.Groups, v.More = []failedGroupView{{boundedGroup{FailedGroup: g}, true}}, false
+		}
 	}
 	return view{"failed", "Failed", v}, nil
+}
+
+// failedKinds returns the first kinds that have failed jobs, sorted.
+func failedKinds(counts []inspect.Count) []string {
+	var list []string
+	for _, n := range counts {
+		if n.Status == jobs.StatusFailed && n.Jobs > 0 {
+			list = append(list, n.Kind)
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return list[:min(len(list), maxPageSize)]
+}
+
+// Key returns the name of the group in URLs and in ids of elements.
+func (g failedGroupView) Key() string { return key(g.Kind, string(g.Cause), g.Pattern) }
+
+// Title returns what the group is shown by: its only error, or the pattern of its errors.
+func (g failedGroupView) Title() string {
+	if g.Errors() == 1 {
+		return g.Error
+	}
+	return g.Pattern
+}
+
+// Errors returns the number of different errors of the group.
+func (g failedGroupView) Errors() int { return len(g.Texts) + g.MoreTexts }
+
+// Unfolds reports whether the group has more to show than its title and its example.
+func (g failedGroupView) Unfolds() bool { return g.Open || g.Errors() > 1 }
+
+// Find returns the text by which the list of jobs finds an error, or "" if its search cannot.
+func (v failedView) Find(text string) string {
+	const most = 200
+	if utf8.RuneCountInString(text) > most || strings.ContainsFunc(text, unicode.IsControl) {
+		return ""
+	}
+	return text
+}
+
+// failedForm returns what the form of a group, or of one error of it, selects.
+func failedForm(form map[string][]string) (f failedLike, err error) {
+	for _, field := range []struct {
+		name string
+		to   **string
+	}{{"error", &f.Error}, {"pattern", &f.Pattern}} {
+		values := form[field.name]
+		if len(values) == 0 {
+			continue
+		}
+		text, err := decodeText(values[0])
+		if err != nil {
+			return f, &jobs.InvalidError{Field: field.name, Must: "be of a group of the report, as its kind"}
+		}
+		*field.to = &text
+	}
+	if values := form["cause"]; len(values) > 0 {
+		f.Cause = new(jobs.Cause(values[0]))
+	}
+	if f.Error == nil && f.Pattern == nil {
+		return f, &jobs.InvalidError{Field: "pattern", Must: "be of a group of the report, as its kind"}
+	}
+	return f, nil
 }

@@ -57,7 +57,7 @@ func (h *Handler) forgetForm(_ http.ResponseWriter, r *http.Request) (*view, fla
 			return nil, flash{}, err
 		}
 		return h.confirm(r, question{
-			Text: fmt.Sprintf("Forget the user %s?", user), Button: "Forget the user", To: "/users/forget", Jobs: page.Jobs, More: page.Next != 0,
+			Text: fmt.Sprintf("Forget the user %s?", user), Button: "Forget the user", To: "/users/forget", Jobs: page.Jobs, More: page.Next != 0, Danger: true,
 			Note: "Live jobs of the user are cancelled, schedules of theirs are deleted, and payloads, metadata, tags, progress, results and errors " +
 				"of all their jobs are erased. It cannot be undone, and erased jobs cannot be retried. It does not reach backups, replicas, logs and " +
 				"what the database keeps of old rows, such as the free pages of a file.",

@@ -38,6 +38,10 @@ func (h *Handler) functions(names map[string]string) template.FuncMap {
 		"now":          h.inspector.Now,
 		"stamp":        func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 		"clock":        func(t time.Time) string { return t.UTC().Format("15:04") },
+		"second":       func(t time.Time) string { return t.UTC().Format("15:04:05") },
+		"day":          func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
+		"failedLink":   func(pairs ...string) string { return h.config.Prefix + "/failed?" + query(pairs...) },
+		"clip":         clip,
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"span":         span,
 		"top":          top,
@@ -106,6 +110,25 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%d %s", int64(n), unit.name)
 	}
 	return "" // not reached: milliseconds take every duration
+}
+
+// inUnits returns a duration in its two largest units, such as "2 min 5 s", and below 10 s as span does.
+func inUnits(d time.Duration) string {
+	if d < 10*time.Second {
+		return span(d)
+	}
+	d = d.Round(time.Second)
+	for i, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute} {
+		if d < unit {
+			continue
+		}
+		small := []time.Duration{time.Hour, time.Minute, time.Second}[i]
+		if rest := d % unit; rest >= small {
+			return span(d-rest) + " " + span(rest)
+		}
+		return span(d)
+	}
+	return span(d)
 }
 
 // number returns a whole number with commas between thousands.
@@ -181,6 +204,12 @@ func indented(raw json.RawMessage) int {
 func encode(v any) (string, error) {
 	text, err := json.Marshal(v)
 	return string(text), err
+}
+
+// decodeText returns the text that encode made a form's field of.
+func decodeText(field string) (text string, err error) {
+	err = json.Unmarshal([]byte(field), &text)
+	return text, err
 }
 
 // key returns a short hash of texts, for ids of HTML elements.

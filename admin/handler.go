@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -51,6 +53,16 @@ type Config struct {
 
 	// ReadOnly refuses all changes.
 	ReadOnly bool
+
+	// Service is the name of the service, which pages have in place of "sqluice". It has at most 100 characters.
+	Service string
+
+	// BackURL is where the link "Back" of pages leads: a path such as "/admin", or an http or https URL. Empty means no link.
+	BackURL string
+
+	// LogOutURL is where the link "Log out" of pages leads: a path, or an http or https URL, that ends the user's session. Empty
+	// means no link. Browsers request it by GET.
+	LogOutURL string
 
 	// Streams is how many clients may read the event stream at the same time. 0 means 1000.
 	Streams int
@@ -126,6 +138,7 @@ func (c Config) Validate() error {
 	if c.Token != "" && c.Authorize != nil {
 		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: "be empty if Authorize is set"})
 	}
+	faults = append(faults, c.checkSurroundings()...)
 	for _, host := range c.Hosts {
 		if host == "" || strings.ContainsAny(host, ":/ *") || strings.HasSuffix(host, ".") {
 			faults = append(faults, &jobs.InvalidError{Field: "Hosts", Value: fmt.Sprintf("%q", host), Must: "be whole names without a port, such as jobs.example.com"})
@@ -137,6 +150,48 @@ func (c Config) Validate() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// checkSurroundings returns what is wrong with what the pages show around their content.
+func (c Config) checkSurroundings() (faults []error) {
+	if n := utf8.RuneCountInString(c.Service); n > maxServiceLength || !isName(c.Service) {
+		faults = append(faults, &jobs.InvalidError{Field: "Service", Value: fmt.Sprintf("%.120q", c.Service),
+			Must: fmt.Sprintf("be at most %d characters of UTF-8 without control characters, not blanks alone", maxServiceLength)})
+	}
+	for _, link := range []struct{ field, value string }{{"BackURL", c.BackURL}, {"LogOutURL", c.LogOutURL}} {
+		if link.value != "" && !isLink(link.value) {
+			faults = append(faults, &jobs.InvalidError{Field: link.field, Value: fmt.Sprintf("%.120q", link.value),
+				Must: fmt.Sprintf("be a path such as /admin, or an http or https URL, of at most %d bytes", maxLinkLength)})
+		}
+	}
+	return faults
+}
+
+// The bounds of what the pages show around their content.
+const (
+	maxServiceLength = 100 // characters
+	maxLinkLength    = 2000
+)
+
+// isName reports whether a name is empty or can be read on a page.
+func isName(name string) bool {
+	return name == "" || utf8.ValidString(name) && strings.TrimSpace(name) != "" && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+// isLink reports whether a text is a path of the same site, or an http or https URL with a host. Browsers read a backslash as a
+// slash, so that /\host would be another site.
+func isLink(text string) bool {
+	if len(text) > maxLinkLength || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
+		return false
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Opaque != "" {
+		return false
+	}
+	if u.Scheme == "" {
+		return u.Host == "" && strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//")
+	}
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
 }
 
 // isPath reports whether a prefix is a clean path of characters that need no escaping: it becomes part of the mux's patterns and

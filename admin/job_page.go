@@ -3,9 +3,12 @@ package admin
 import (
 	"cmp"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -14,7 +17,7 @@ import (
 // jobView is the page of a job.
 type jobView struct {
 	detail
-	Why     []inspect.Finding // why it does not run
+	Why     []reason // why it does not run
 	Changes []jobAction
 }
 
@@ -30,7 +33,11 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	if diagnosis.Status == v.Status { // otherwise the job has changed since it was read
-		v.Why = slices.DeleteFunc(diagnosis.Findings, func(f inspect.Finding) bool { return f.Reason == inspect.ReasonEnded }) // the page shows the status
+		for _, f := range diagnosis.Findings {
+			if f.Reason != inspect.ReasonEnded { // the page shows the status
+				v.Why = append(v.Why, reason{f})
+			}
+		}
 	}
 	return view{"job", v.Kind, v}, nil
 }
@@ -50,6 +57,10 @@ type timelineEntry struct {
 	Class string // of CSS: its colour
 	End   *inspect.AttemptEnd
 	Note  string
+	// Gap is the time since the entry before, in words; empty for the first one, where a time is not known, and below a millisecond.
+	Gap string
+	// NewDay is set of the first entry of each day in UTC.
+	NewDay bool
 	// Before is set of what happened at an unknown time before At.
 	Before bool
 }
@@ -57,8 +68,8 @@ type timelineEntry struct {
 // Timeline returns the events in the life of the job, the earliest first.
 func (v jobView) Timeline() []timelineEntry {
 	list := []timelineEntry{{At: v.CreatedAt, What: "Enqueued", Class: "created"}}
-	if due := v.RunAfter; due.Sub(v.CreatedAt) >= time.Millisecond && v.Status != jobs.StatusScheduled {
-		list = append(list, timelineEntry{At: due, What: "Due", Class: "due"})
+	if v.fellDueLater() {
+		list = append(list, timelineEntry{At: v.RunAfter, What: "Fell due", Class: "due"})
 	}
 	list = append(list, v.unrecorded()...)
 	for i := range v.ends {
@@ -90,7 +101,31 @@ func (v jobView) Timeline() []timelineEntry {
 	}
 	list = slices.DeleteFunc(list, func(m timelineEntry) bool { return m.At.IsZero() })
 	slices.SortStableFunc(list, func(a, b timelineEntry) int { return cmp.Compare(a.At.UnixMicro(), b.At.UnixMicro()) })
+	space(list)
 	return list
+}
+
+// fellDueLater reports whether the job fell due some time after it was enqueued, and has started since. Once an attempt has ended, the
+// row may have the time of a later one.
+func (v jobView) fellDueLater() bool {
+	waits := v.Status == jobs.StatusScheduled || v.Status == jobs.StatusPending
+	return !waits && v.Attempt <= 1 && len(v.ends) == 0 && v.RunAfter.Sub(v.CreatedAt) >= time.Millisecond
+}
+
+// space sets how the times of entries are shown: by the gaps between them, and with the day where it changes.
+func space(list []timelineEntry) {
+	var last time.Time
+	for i := range list {
+		m := &list[i]
+		if m.Before {
+			continue
+		}
+		m.NewDay = last.IsZero() || m.At.UTC().Format(time.DateOnly) != last.UTC().Format(time.DateOnly)
+		if m.At.Sub(last) >= time.Millisecond && !last.IsZero() {
+			m.Gap = inUnits(m.At.Sub(last))
+		}
+		last = m.At
+	}
 }
 
 // Ran returns how long the attempt took, and on which worker.
@@ -98,7 +133,7 @@ func (m timelineEntry) Ran() string {
 	var parts []string
 	switch e := m.End; {
 	case !e.StartedAt.IsZero():
-		parts = append(parts, "after "+span(e.EndedAt.Sub(e.StartedAt)))
+		parts = append(parts, "ran "+span(e.EndedAt.Sub(e.StartedAt)))
 	case e.Worker != "":
 		parts = append(parts, "not started")
 	}
@@ -171,4 +206,69 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// reason is a finding with a title, for the page of a job.
+type reason struct {
+	inspect.Finding
+}
+
+// reasonTitles returns the title of each reason that a job can have.
+func reasonTitles() map[inspect.Reason]string {
+	return map[inspect.Reason]string{
+		inspect.ReasonEnded:          "Ended",
+		inspect.ReasonKept:           "Kept for some time",
+		inspect.ReasonExpired:        "Not started in time",
+		inspect.ReasonStartBy:        "Must start in time",
+		inspect.ReasonReplaced:       "Replaced",
+		inspect.ReasonForgotten:      "Erased",
+		inspect.ReasonUniqueKey:      "Its unique key is taken",
+		inspect.ReasonRunning:        "Running",
+		inspect.ReasonLease:          "Its worker does not answer",
+		inspect.ReasonCancel:         "Asked to stop",
+		inspect.ReasonUnable:         "Workers could not run it",
+		inspect.ReasonNotDue:         "Not due yet",
+		inspect.ReasonDebounced:      "Debounced",
+		inspect.ReasonSuccessor:      "Waits for another job",
+		inspect.ReasonClock:          "Pending before its time",
+		inspect.ReasonMoved:          "Its queue is closed",
+		inspect.ReasonPaused:         "Its queue is paused",
+		inspect.ReasonKindPaused:     "Its kind is paused",
+		inspect.ReasonNoWorker:       "No worker takes it",
+		inspect.ReasonUnknownVersion: "No worker knows its version",
+		inspect.ReasonRefused:        "The database refuses it",
+		inspect.ReasonSlots:          "Every slot is taken",
+		inspect.ReasonAhead:          "Other jobs come first",
+		inspect.ReasonSoon:           "About to run",
+		inspect.ReasonOwed:           "Its schedule waits for it",
+	}
+}
+
+// Title returns the finding in a few words.
+func (r reason) Title() string { return reasonTitles()[r.Reason] }
+
+var (
+	moments   = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	durations = regexp.MustCompile(`\b(in|of|for) ((?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s)\b`)
+)
+
+// Sentence returns the text of the finding as a sentence, with times and durations as the pages have them.
+func (r reason) Sentence() string {
+	text := moments.ReplaceAllStringFunc(r.Text, func(found string) string {
+		at, err := time.Parse(time.RFC3339, found)
+		if err != nil {
+			return found // no time, such as one in a name
+		}
+		return at.UTC().Format("2 Jan 2006, 15:04:05 UTC")
+	})
+	text = durations.ReplaceAllStringFunc(text, func(found string) string {
+		word, length, _ := strings.Cut(found, " ")
+		d, err := time.ParseDuration(length)
+		if err != nil {
+			return found
+		}
+		return word + " " + inUnits(d)
+	})
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }

@@ -23,7 +23,32 @@ func (h *Handler) failed(r *http.Request) (answer, error) {
 		return answer{}, q.fault
 	}
 	report, err := h.inspector.FailedReport(r.Context(), filter)
-	return answer{body: report}, err
+	return answer{body: boundReport(report)}, err
+}
+
+// maxTexts is the number of errors that an answer and a page have of a group of the failed-job report.
+const maxTexts = 10
+
+// boundedReport is the failed-job report with the most frequent errors of each group.
+type boundedReport struct {
+	Groups []boundedGroup `json:"groups"`
+	Jobs   int64          `json:"jobs"`
+	Older  bool           `json:"older"`
+}
+
+type boundedGroup struct {
+	inspect.FailedGroup
+	MoreTexts int `json:"more_texts,omitempty"` // the number of other errors
+}
+
+func boundReport(r inspect.FailedReport) boundedReport {
+	bounded := boundedReport{make([]boundedGroup, len(r.Groups)), r.Jobs, r.Older}
+	for i, g := range r.Groups {
+		shown := g.Texts[:min(len(g.Texts), maxTexts)]
+		bounded.Groups[i] = boundedGroup{g, len(g.Texts) - len(shown)}
+		bounded.Groups[i].Texts = shown
+	}
+	return bounded
 }
 
 func (h *Handler) stats(r *http.Request) (answer, error) {

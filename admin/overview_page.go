@@ -151,6 +151,12 @@ func (o overview) Shown() inspect.History {
 	return o.Hour
 }
 
+// leastSteps is the number of steps that a chart has at least.
+const leastSteps = 3
+
+// Charted returns the part of the history that the charts show: they begin where its jobs begin.
+func (o overview) Charted() inspect.History { return chart.Begin(o.Shown(), leastSteps) }
+
 // Each returns the length of a step of the charts in words.
 func (o overview) Each() string {
 	if o.Range == "day" {
@@ -161,7 +167,7 @@ func (o overview) Each() string {
 
 // Throughput returns the chart of the jobs' outcomes.
 func (o overview) Throughput() chart.Chart {
-	return chart.New("Jobs that ended, by the "+o.Each(), "jobs", o.Shown(),
+	return chart.New("Jobs that ended, by the "+o.Each(), "jobs", o.Charted(),
 		chart.CountSeries("Done", "done", true, func(i inspect.Interval) int64 { return i.Done }),
 		chart.CountSeries("Retried", "pending", false, func(i inspect.Interval) int64 { return i.Retried }),
 		chart.CountSeries("Cancelled", "cancelled", false, func(i inspect.Interval) int64 { return i.Cancelled }),
@@ -170,10 +176,10 @@ func (o overview) Throughput() chart.Chart {
 
 // Wait returns the chart of how long jobs waited for a worker.
 func (o overview) Wait() chart.Chart {
-	return chart.New("How long jobs waited, by the "+o.Each(), "ms", o.Shown(), chart.LatencySeries(func(i inspect.Interval) inspect.Latency { return i.Wait })...)
+	return chart.New("How long jobs waited, by the "+o.Each(), "ms", o.Charted(), chart.LatencySeries(func(i inspect.Interval) inspect.Latency { return i.Wait })...)
 }
 
 // Run returns the chart of how long jobs ran.
 func (o overview) Run() chart.Chart {
-	return chart.New("How long jobs ran, by the "+o.Each(), "ms", o.Shown(), chart.LatencySeries(func(i inspect.Interval) inspect.Latency { return i.Run })...)
+	return chart.New("How long jobs ran, by the "+o.Each(), "ms", o.Charted(), chart.LatencySeries(func(i inspect.Interval) inspect.Latency { return i.Run })...)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/printable"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 //go:embed pages static
@@ -59,7 +60,14 @@ type frame struct {
 	Here     string // the URL to which forms return
 	Events   string // the URL of the event stream; empty if the page does not follow changes
 	Flash    *flash
+	Failed   string // the number of failed jobs; empty if it is not known
 	Data     any
+	surroundings
+}
+
+// surroundings are the parts of pages that the service chooses: see [Config].
+type surroundings struct {
+	Service, BackURL, LogOutURL string
 }
 
 // fragmentHeader is set by the script when it updates an open page.
@@ -143,12 +151,15 @@ func (h *Handler) pageEndpoint(p page) http.Handler {
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v view) {
 	f := frame{
 		Name: v.name, Title: v.title, Theme: themeOf(r), ReadOnly: h.config.ReadOnly, Fragment: r.Header.Get(fragmentHeader) != "",
-		Here: r.URL.RequestURI(), Data: v.data,
+		Here: r.URL.RequestURI(), Data: v.data, surroundings: surroundings{h.config.Service, h.config.BackURL, h.config.LogOutURL},
 	}
 	if r.Method == http.MethodPost { // the URL of a form is not that of its answer
 		f.Here = h.back(r)
 	} else if r.Method == http.MethodGet && status == http.StatusOK { // the page of an error does not follow changes
 		f.Events = h.config.Prefix + base + "/events"
+	}
+	if status == http.StatusOK { // otherwise the database may not answer
+		f.Failed = h.failedCount(r)
 	}
 	if !f.Fragment {
 		f.Flash = h.takeFlash(w, r)
@@ -169,6 +180,18 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v vie
 	header.Add("Vary", fragmentHeader)
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, page) // fails if the client has gone
+}
+
+// failedCount returns the number of failed jobs for the navigation, or "" if it cannot be read: the page is complete without it.
+func (h *Handler) failedCount(r *http.Request) string {
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	defer cancel()
+	counts, err := h.inspector.Counts(ctx)
+	if err != nil {
+		h.logError(r, "counting the failed jobs for a page failed", err)
+		return ""
+	}
+	return number(total(counts, jobs.StatusFailed, "", ""))
 }
 
 // isForPeople reports whether a browser requests a page, and not the API.

@@ -25,6 +25,15 @@ func (h *Handler) FileNames() []string { return slices.Sorted(maps.Keys(h.site.f
 // Relative returns a time as templates show it.
 func Relative(t, now time.Time) string { return relative(t, now) }
 
+// ReasonTitles returns the titles of the reasons that a job can have, by their texts in the contract.
+func ReasonTitles() map[string]string {
+	titles := map[string]string{}
+	for reason, title := range reasonTitles() {
+		titles[string(reason)] = title
+	}
+	return titles
+}
+
 func Number(n int64) string { return number(n) }
 
 func Span(d time.Duration) string { return span(d) }

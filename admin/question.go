@@ -25,14 +25,15 @@ type question struct {
 	More   bool       // it is about others too
 	To     string     // the path of the form that confirms it, below the handler's prefix
 	Fields url.Values // of that form
+	Danger bool       // what it asks for cannot be undone
 	Back   string
 }
 
 // confirmPicked asks the user to confirm a change of the jobs that are ticked.
 func (h *Handler) confirmPicked(r *http.Request, c jobAction, ids []string) (*view, error) {
 	q := question{
-		Text: fmt.Sprintf("%s %s?", c.Title, plural(len(ids), "job", "jobs")), Button: c.Title, Note: "This cannot be undone.", To: "/jobs/change",
-		More: len(ids) > maxNamed,
+		Text: c.Of(plural(len(ids), "job", "jobs")) + "?", Button: c.Title, Note: "This cannot be undone.", To: "/jobs/change",
+		More: len(ids) > maxNamed, Danger: c.Irreversible,
 	}
 	for _, text := range ids[:min(len(ids), maxNamed)] {
 		id, err := strconv.ParseInt(text, 10, 64)
@@ -71,7 +72,7 @@ func (h *Handler) confirmAll(r *http.Request, c jobAction) (*view, error) {
 		}
 		which = plural(total(counts, status, form.Get("queue"), form.Get("kind")), fmt.Sprintf("%s job", status), fmt.Sprintf("%s jobs", status))
 	}
-	q := question{Text: c.Title + " " + which, Button: c.Title + " them all", To: "/jobs/change", Jobs: page.Jobs, More: page.Next != 0}
+	q := question{Text: c.Of(which), Button: c.Of("them all"), To: "/jobs/change", Jobs: page.Jobs, More: page.Next != 0, Danger: c.Irreversible}
 	for _, field := range []struct{ name, text string }{
 		{"kind", "of the kind"}, {"queue", "in the queue"}, {"user_id", "of the user"}, {"tag", "with the tag"}, {"q", "with the text"},
 	} {
@@ -87,8 +88,8 @@ func (h *Handler) confirmAll(r *http.Request, c jobAction) (*view, error) {
 	return h.confirm(r, q, append(bulkFields(), "do")...), nil
 }
 
-// confirmGroup asks the user to confirm a retry of the failed jobs of one kind with one error.
-func (h *Handler) confirmGroup(r *http.Request, kind, text string) (*view, error) {
+// confirmGroup asks the user to confirm a retry of the failed jobs of one kind that failed alike.
+func (h *Handler) confirmGroup(r *http.Request, kind string, like failedLike) (*view, error) {
 	report, err := h.inspector.FailedReport(r.Context(), inspect.FailedFilter{Kind: kind, Limit: maxPageSize})
 	if err != nil {
 		return nil, err
@@ -97,18 +98,46 @@ func (h *Handler) confirmGroup(r *http.Request, kind, text string) (*view, error
 	if err != nil {
 		return nil, err
 	}
-	q := question{
-		Text: "Retry the failed jobs", Button: "Retry them all", Note: "This includes jobs that fail so by then. Their error: " + clip(text, maxFlashLength), To: "/failed/retry",
-		Jobs: slices.DeleteFunc(page.Jobs, func(j jobs.Job) bool { return j.LastError != text }),
+	q := question{Text: "Retry the failed jobs", Button: "Retry them all", To: "/failed/retry", More: page.Next != 0}
+	for i, job := range page.Jobs {
+		if len(q.Jobs) > maxNamed {
+			break
+		}
+		switch selected, err := like.selects(r.Context(), h.inspector, job); {
+		case err != nil:
+			return nil, err
+		case selected:
+			q.Jobs = append(q.Jobs, page.Jobs[i])
+		}
 	}
-	of := slices.IndexFunc(report.Groups, func(g inspect.FailedGroup) bool { return g.Error == text })
-	if of >= 0 && !report.Older { // otherwise the report does not count all of them
-		q.Text = "Retry " + plural(report.Groups[of].Jobs, "failed job", "failed jobs")
+	if len(q.Jobs) > maxNamed {
+		q.More, q.Jobs = true, q.Jobs[:maxNamed]
+	}
+	if n := like.count(report); n > 0 && !report.Older { // otherwise the report does not count all of them
+		q.Text = "Retry " + plural(n, "failed job", "failed jobs")
 	}
 	q.Text += fmt.Sprintf(", of the kind %s?", kind)
-	q.More = page.Next != 0 || len(q.Jobs) > maxNamed
-	q.Jobs = q.Jobs[:min(len(q.Jobs), maxNamed)]
-	return h.confirm(r, q, "kind", "error"), nil
+	text, what := like.Error, "Their error"
+	if text == nil {
+		text, what = like.Pattern, "Their errors, with # for numbers and ids"
+	}
+	q.Note = fmt.Sprintf("This includes jobs that fail so by then. %s: %s", what, clip(*text, maxFlashLength))
+	return h.confirm(r, q, groupFields()...), nil
+}
+
+// count returns the number of jobs of a report of one kind that failed so.
+func (f failedLike) count(report inspect.FailedReport) (n int64) {
+	for _, g := range report.Groups {
+		if f.Pattern != nil && g.Pattern != *f.Pattern || f.Cause != nil && g.Cause != *f.Cause {
+			continue
+		}
+		for _, text := range g.Texts {
+			if f.Error == nil || text.Error == *f.Error {
+				n += text.Jobs
+			}
+		}
+	}
+	return n
 }
 
 // confirm returns the page of a question. Its form sends these fields again, with the confirmation.

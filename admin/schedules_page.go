@@ -166,7 +166,7 @@ func (h *Handler) confirmSchedule(r *http.Request, name string) (*view, error) {
 		return nil, err
 	}
 	q := question{
-		Text: fmt.Sprintf("Delete the schedule %s?", name), Button: "Delete", Note: "This cannot be undone. Its jobs stay.", To: "/schedules/change",
+		Text: fmt.Sprintf("Delete the schedule %s?", name), Button: "Delete", Note: "This cannot be undone. Its jobs stay.", To: "/schedules/change", Danger: true,
 	}
 	if info.InCode {
 		q.Note += " A worker that declares it in its code adds it again when it starts."

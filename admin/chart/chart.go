@@ -3,6 +3,7 @@ package chart
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,17 @@ type Line struct {
 	Class  string     `json:"class"` // of CSS: its colour
 	Area   bool       `json:"area"`  // the area below is filled
 	Values []*float64 `json:"values"`
+}
+
+// Begin returns a history from one step before its first jobs on, with at least least steps. One without jobs is unchanged.
+func Begin(h inspect.History, least int) inspect.History {
+	first := slices.IndexFunc(h.Intervals, func(i inspect.Interval) bool {
+		return i.Done+i.Failed+i.Retried+i.Cancelled+i.Wait.Jobs+i.Run.Jobs > 0
+	})
+	if first > 0 {
+		h.Intervals = h.Intervals[max(0, min(first-1, len(h.Intervals)-least)):]
+	}
+	return h
 }
 
 // New returns a chart of a history.
@@ -105,6 +117,26 @@ func (c Chart) Line(l Line) string { return c.path(l, false) }
 
 // Area returns the SVG path of the area below a line.
 func (c Chart) Area(l Line) string { return c.path(l, true) }
+
+// Points returns the SVG path of the dots of a line of few values, and of single values between gaps. A value of 0 has none.
+func (c Chart) Points(l Line) string {
+	const few = 20
+	var out strings.Builder
+	most, wide := c.Most(), float64(max(1, len(l.Values)-1))
+	values := 0
+	for _, v := range l.Values {
+		if v != nil {
+			values++
+		}
+	}
+	for i, v := range l.Values {
+		alone := v != nil && (i == 0 || l.Values[i-1] == nil) && (i+1 == len(l.Values) || l.Values[i+1] == nil)
+		if v != nil && (alone || values <= few && *v > 0) {
+			fmt.Fprintf(&out, "M%.1f %.1fh0", float64(i)/wide*1000, 100-*v/most*98)
+		}
+	}
+	return out.String()
+}
 
 func (c Chart) path(l Line, closed bool) string {
 	var out strings.Builder

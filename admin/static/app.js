@@ -24,8 +24,21 @@
       const text = relative(Date.now() + ahead - at);
       if (time.textContent !== text) time.textContent = text;
     }
+    for (const time of document.querySelectorAll('time[data-clock]')) {
+      const at = Date.parse(time.dateTime);
+      if (at > 0) time.title = relative(Date.now() + ahead - at);
+    }
   };
   setInterval(tellTimes, 5000);
+
+  // --- The number of failed jobs in the navigation -----------------------------------------------------------------
+
+  const tellFailed = (text) => {
+    const count = document.getElementById('nav-failed');
+    if (text === undefined || !count) return;
+    count.textContent = text;
+    count.hidden = text === '0';
+  };
 
   // --- Lists -------------------------------------------------------------------------------------------------------
 
@@ -149,6 +162,7 @@
       const fresh = request.status === 200 && request.response && request.response.getElementById('main');
       if (fresh && !busy()) {
         const now = Date.parse(fresh.dataset.now);
+        tellFailed(fresh.dataset.failed);
         if (now) ahead = Math.abs(now - Date.now()) > 5000 ? now - Date.now() : 0;
         const focused = document.activeElement;
         same(main(), fresh);

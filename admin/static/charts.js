@@ -22,6 +22,8 @@
   const said = (unit, value) => value == null ? '–' : unit === 'ms' ? duration(value) : value.toLocaleString('en');
   const clock = (seconds) => new Date(seconds * 1e3).toISOString().slice(11, 16);
 
+  const few = (line) => line.values.filter((value) => value != null).length <= 20;
+
   const draw = (figure) => {
     const chart = JSON.parse(figure.dataset.chart);
     const muted = getComputedStyle(figure.querySelector('.scale')).color;
@@ -61,15 +63,16 @@
       cursor: {y: false, points: {size: 6}, drag: {x: false, y: false}},
       scales: {y: {range: (_, low, high) => [0, Math.max(high || 0, 1) * 1.06]}},
       axes: [
-        {stroke: muted, font, size: 24, gap: 6, grid: {show: false}, ticks: {show: false}, space: 70, values: (_, list) => list.map(clock)},
+        {stroke: muted, font, size: 24, gap: 6, grid: {show: false}, ticks: {show: false}, space: 70,
+          incrs: [1, 2, 5, 10, 15, 30, 60, 120, 180, 360].map((minutes) => minutes * 60), values: (_, list) => list.map(clock)},
         {stroke: muted, font, size: 50, gap: 6, grid: {stroke: grid, width: 1}, ticks: {show: false}, space: 26,
           values: (_, list) => list.map((value) => chart.unit === 'ms' ? duration(value) : Number.isInteger(value) ? said('', value) : '')},
       ],
       series: [{}, ...chart.lines.map((line) => {
         const stroke = colour(figure, line.class);
         return {label: line.name, stroke, width: 1.6, fill: line.area ? faint(stroke, 0.13) : undefined, spanGaps: false,
-          // A single value between two gaps is drawn as a dot.
-          points: {show: true, size: 4, filter: () => line.values.flatMap((value, i) => value != null && line.values[i - 1] == null && line.values[i + 1] == null ? [i] : [])}};
+          // Few values are drawn as dots, and so is a single one between two gaps.
+          points: {show: true, size: 7, width: 0, fill: stroke, filter: () => line.values.flatMap((value, i) => value != null && (few(line) ? value > 0 : line.values[i - 1] == null && line.values[i + 1] == null) ? [i] : [])}};
       })],
       hooks: {setCursor: [tell]},
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), 'Etc/UTC'),

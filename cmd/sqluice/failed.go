@@ -14,13 +14,14 @@ import (
 func (a *app) failedCommand() *cobra.Command {
 	var kind string
 	var within time.Duration
-	var all, reveal, asJSON bool
+	var all, texts, reveal, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "failed",
-		Short: "Report the failed jobs, grouped by kind and error",
-		Long: fmt.Sprintf("failed groups the failed jobs by kind and error, the most frequent first, with the first and last time and an\n"+
-			"example's id for `sqluice show` and its cause. It looks at the latest %d. With --all it lists every failed job\n"+
-			"instead, the latest first. With --keys, --reveal decrypts the errors.", inspect.MostReported),
+		Short: "Report the failed jobs, grouped by kind, cause and error",
+		Long: fmt.Sprintf("failed groups the failed jobs by kind, cause and error, the most frequent first, with the first and last time and\n"+
+			"an example's id for `sqluice show`. Errors that differ only by numbers, ids, hexadecimal digits or quoted words are one\n"+
+			"group, with # and \"…\" in their place; --texts lists the errors of each group. It looks at the latest %d jobs. With\n"+
+			"--all it lists every failed job instead, the latest first. With --keys, --reveal decrypts the errors.", inspect.MostReported),
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 	}
@@ -28,6 +29,7 @@ func (a *app) failedCommand() *cobra.Command {
 	flags.Var(&nameValue{&kind}, "kind", "only jobs of this `KIND`")
 	flags.Var(&durationValue{value: &within}, "since", "only jobs that failed within this time")
 	flags.BoolVar(&all, "all", false, "list each job")
+	flags.BoolVar(&texts, "texts", false, "list the errors of each group")
 	revealFlag(flags, &reveal)
 	jsonFlag(flags, &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
@@ -45,17 +47,23 @@ func (a *app) failedCommand() *cobra.Command {
 					return err
 				}
 			}
-			list := a.failedReport
 			if all {
-				list = a.failedJobs
+				return a.failedJobs(ctx, c, f, reveal, asJSON)
 			}
-			return list(ctx, c, f, reveal, asJSON)
+			return a.failedReport(ctx, c, f, failedOutput{texts, reveal, asJSON})
 		})
 	})
 	return cmd
 }
 
-func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.FailedFilter, reveal, asJSON bool) error {
+// failedOutput says how the report of failed jobs is printed.
+type failedOutput struct {
+	texts  bool // the errors of each group too
+	reveal bool // errors are decrypted
+	asJSON bool
+}
+
+func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.FailedFilter, o failedOutput) error {
 	report, err := inspect.New(c).FailedReport(ctx, f)
 	if err != nil {
 		return err
@@ -67,8 +75,10 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.Failed
 	}
 	groups, hidden := report.Groups, 0
 	for _, g := range groups {
-		if reveal && hiddenError(g.Error) {
-			hidden++
+		for _, text := range g.Texts {
+			if o.reveal && hiddenError(text.Error) {
+				hidden++
+			}
 		}
 	}
 	a.warnOfHidden(hidden)
@@ -76,20 +86,35 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.Failed
 		a.complain("only the %d latest failed jobs are reported: narrow it with --kind, or list all with --all", report.Jobs)
 	}
 	if len(groups) == f.Limit {
-		a.complain("only the %d most frequent errors are reported", f.Limit)
+		a.complain("only the %d most frequent groups of errors are reported", f.Limit)
 	}
-	if asJSON {
+	if o.asJSON {
 		return a.printJSON(groups)
 	}
 	if len(groups) == 0 {
 		a.print("no failed jobs")
 		return nil
 	}
-	now := inspect.New(c).Now()
-	t := newTable(a.out, "JOBS", "KIND", "FIRST", "LAST", "EXAMPLE", "CAUSE", "ERROR")
+	return a.failedGroups(inspect.New(c).Now(), groups, o.texts)
+}
+
+// failedGroups prints groups, and with texts the errors of each.
+func (a *app) failedGroups(now time.Time, groups []inspect.FailedGroup, texts bool) error {
+	t := newTable(a.out, "JOBS", "KIND", "CAUSE", "FIRST", "LAST", "EXAMPLE", "ERROR")
 	for _, g := range groups {
-		t.row(strconv.FormatInt(g.Jobs, 10), g.Kind, age(now, g.FirstSeen), age(now, g.LastSeen),
-			strconv.FormatInt(g.ExampleID, 10), string(g.Cause), shorten(g.Error, 100))
+		text, several := g.Error, len(g.Texts) > 1
+		if several {
+			text = g.Pattern
+		}
+		t.row(strconv.FormatInt(g.Jobs, 10), g.Kind, string(g.Cause), age(now, g.FirstSeen), age(now, g.LastSeen),
+			strconv.FormatInt(g.ExampleID, 10), shorten(text, 100))
+		if !texts || !several {
+			continue
+		}
+		for _, text := range g.Texts {
+			t.row("  "+strconv.FormatInt(text.Jobs, 10), "", "", age(now, text.FirstSeen), age(now, text.LastSeen),
+				strconv.FormatInt(text.ExampleID, 10), "  "+shorten(text.Error, 100))
+		}
 	}
 	return t.end()
 }

@@ -90,14 +90,14 @@ func TestMendAFailure(t *testing.T) {
 	b := open(t, browser, serve(t, client, admin.Config{}))
 	b.visit("/")
 	b.see("Latest failures")
-	b.follow("Failed")
+	b.follow("Failed 13") // with their number
 	b.see("12 jobs")
 	b.see("index out of range")
 	b.follow("job 12")
 	b.do(chromedp.Click(chromedp.CSS("summary")))
 	b.see("decodeImage")
 	mended.Store(true)
-	b.follow("Failed")
+	b.follow("Failed 13") // with their number
 	b.press(`.group:first-child button`)
 	b.see("Retry 12 failed jobs, of the kind resize?")
 	b.press(`.problem button`)

@@ -92,6 +92,21 @@ func demo(t *testing.T) *jobs.Client {
 	return client
 }
 
+// demoSchedules adds schedules to the demo: one of them paused.
+func demoSchedules(t *testing.T, client *jobs.Client) {
+	t.Helper()
+	for _, s := range []jobs.Schedule{
+		jobs.NewSchedule("nightly-report", "30 2 * * *", "nightly_report", json.RawMessage(`{"day": "yesterday"}`), jobs.Zone("Europe/Berlin"), jobs.OverlapSkip),
+		jobs.NewSchedule("sync-crm", "*/15 7-19 * * mon-fri", "sync_crm", json.RawMessage(`{"all": true}`), jobs.Zone("America/New_York")),
+		jobs.NewSchedule("rebuild-index", "0 4 * * sun", "rebuild_search_index", json.RawMessage(`{"shard": 1}`)),
+		jobs.NewSchedule("send-digests", "0 8 * * mon", "send_email", json.RawMessage(`{"template": "digest"}`), jobs.Zone("Asia/Tokyo"), jobs.Queue("mail")),
+	} {
+		must(t, client.PutSchedule(t.Context(), s))
+	}
+	_, err := client.PauseSchedule(jobs.WithActor(t.Context(), "bob"), "send-digests")
+	must(t, err)
+}
+
 func lastID(t *testing.T, client *jobs.Client) int64 {
 	t.Helper()
 	list, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusScheduled, Limit: 1})

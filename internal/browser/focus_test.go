@@ -89,25 +89,25 @@ func TestFocusedGroup(t *testing.T) {
 		}
 		must(t, runner.Drain(t.Context()))
 	}
-	fail("1", 3)
-	fail("2", 2)
+	fail("true", 3)
+	fail("false", 2)
 	b := open(t, browser, serve(t, client, admin.Config{Prefix: "/queue"}))
 	b.visit("/failed")
 	errorOf := `document.activeElement.closest('li')?.querySelector('.message')?.textContent`
 	order := `[...document.querySelectorAll('.group .message')].map((e) => e.textContent).join()`
 	b.focus(`.group:last-child button`)
-	if on := eval[string](b, errorOf); on != "2" {
+	if on := eval[string](b, errorOf); on != "false" {
 		t.Fatalf("the last group is %s", on)
 	}
-	fail("2", 2) // which are more then than of the other
-	b.do(until(order + ` === '2,1'`))
-	if on := eval[string](b, errorOf+` || document.activeElement.localName`); on != "2" || b.focused() != "Retry all 4…" {
+	fail("false", 2) // which are more then than of the other
+	b.do(until(order + ` === 'false,true'`))
+	if on := eval[string](b, errorOf+` || document.activeElement.localName`); on != "false" || b.focused() != "Retry all 4…" {
 		t.Errorf("the focus is on %s of %s", b.focused(), on)
 	}
 	for _, id := range []int64{4, 5, 6, 7} {
 		must(t, client.Retry(t.Context(), id))
 	}
-	b.do(until(order + ` === '1'`))
+	b.do(until(order + ` === 'true'`))
 	if on := b.focused(); on != "" {
 		t.Errorf("the focus is on %s of another group", on)
 	}

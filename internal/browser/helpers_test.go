@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -62,6 +63,11 @@ func execute(t *testing.T, store *sqlite.Store, file string, args ...any) {
 
 func handle(r *jobs.Runner, kind string, h jobs.Handler[json.RawMessage]) {
 	jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}.Handle(r, h)
+}
+
+// failsByRow fails with an error that differs by a number.
+func failsByRow(_ context.Context, j jobs.Job, payload json.RawMessage) error {
+	return fmt.Errorf("row %s of job %d is bad", payload, j.ID)
 }
 
 // decodeImage panics as a library of images may.

@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestPhone: on a phone the page that is open and the status that is shown are in view, and many alarms leave the counts in view.
+// TestPhone: on a phone all pages of the navigation are in view, in one row, so is the status that is shown, and many alarms leave the counts in view.
 func TestPhone(t *testing.T) {
 	browser := startChromium(t)
 	client := jobs.New(testdb.SQLite(t))
@@ -25,7 +25,7 @@ func TestPhone(t *testing.T) {
 	must(t, err)
 	for _, path := range []string{"/", "/jobs", "/jobs?status=cancelled", "/failed", "/queues", "/schedules", "/workers", "/audit"} {
 		b.visit(path)
-		hidden := eval[[]string](b, `[...document.querySelectorAll('[aria-current]')].filter((e) => {
+		hidden := eval[[]string](b, `[...document.querySelectorAll('[aria-current], .side nav a')].filter((e) => {
 			const box = e.getBoundingClientRect();
 			return box.left < 0 || box.right > innerWidth || box.top < 0 || box.bottom > innerHeight;
 		}).map((e) => e.textContent)`)
@@ -34,6 +34,9 @@ func TestPhone(t *testing.T) {
 		}
 	}
 	b.visit("/")
+	if rows := eval[int](b, `new Set([...document.querySelectorAll('.side nav a')].map((e) => e.getBoundingClientRect().top)).size`); rows != 1 {
+		t.Errorf("the navigation has %d rows", rows)
+	}
 	if bottom := eval[float64](b, `document.getElementById('tile-failed').getBoundingClientRect().bottom`); bottom > 640 {
 		t.Errorf("the counts end at %v of 640", bottom)
 	}

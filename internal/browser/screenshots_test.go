@@ -24,12 +24,13 @@ func TestScreenshots(t *testing.T) {
 	}
 	browser := startChromium(t)
 	client := demo(t)
+	demoSchedules(t, client)
 	b := open(t, browser, serve(t, client, admin.Config{}))
 	failed, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusFailed, Kind: "thumbnail", Limit: 1})
 	must(t, err)
 	must(t, os.MkdirAll(folder, 0o755))
 	for _, page := range []struct{ name, path string }{
-		{"overview", "/"}, {"jobs", "/jobs"}, {"job", fmt.Sprint("/jobs/", failed[0].ID)}, {"failed", "/failed"}, {"queues", "/queues"}, {"workers", "/workers"}, {"audit", "/audit"},
+		{"overview", "/"}, {"jobs", "/jobs"}, {"job", fmt.Sprint("/jobs/", failed[0].ID)}, {"failed", "/failed"}, {"queues", "/queues"}, {"schedules", "/schedules"}, {"schedule", "/schedules/nightly-report"}, {"workers", "/workers"}, {"audit", "/audit"},
 	} {
 		for _, look := range []struct {
 			name, theme   string

@@ -24,6 +24,7 @@ var inspectTests = []test{
 	{"ForeignTimes", testForeignTimes},
 	{"ListPages", testListPages},
 	{"FailedReport", testFailedReport},
+	{"FailedReportPatterns", testFailedReportPatterns},
 	{"FailedReportTies", testFailedReportTies},
 	{"FailedReportBound", testFailedReportBound},
 	{"ListFailedPages", testListFailedPages},

@@ -1,8 +1,10 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -147,11 +149,30 @@ func (e *engine) allFailed(ctx context.Context) ([]int64, error) {
 	}
 }
 
-// report returns the report of failed jobs with the model's ids.
-func (e *engine) report(ctx context.Context, f inspect.FailedFilter) ([]inspect.FailedGroup, error) {
+// report returns the errors of the report of failed jobs with the model's ids, and checks that groups differ in what they are grouped by.
+func (e *engine) report(ctx context.Context, f inspect.FailedFilter) ([]failedError, error) {
 	report, err := inspect.New(e.client).FailedReport(ctx, f)
-	for i := range report.Groups {
-		report.Groups[i].ExampleID = e.jobs.from(report.Groups[i].ExampleID)
+	var list []failedError
+	seen := map[string]bool{}
+	for _, g := range report.Groups {
+		name := fmt.Sprintf("%q %q %q", g.Kind, g.Cause, g.Pattern)
+		if seen[name] {
+			return nil, fmt.Errorf("two groups are %s", name)
+		}
+		seen[name] = true
+		for _, text := range g.Texts {
+			if pattern := inspect.ErrorPattern(text.Error); pattern != g.Pattern {
+				return nil, fmt.Errorf("the group %s has an error with the pattern %q", name, pattern)
+			}
+			text.ExampleID = e.jobs.from(text.ExampleID)
+			list = append(list, failedError{g.Kind, g.Cause, text})
+		}
 	}
-	return report.Groups, err
+	if !slices.IsSortedFunc(report.Groups, func(a, b inspect.FailedGroup) int {
+		return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), b.LastSeen.Compare(a.LastSeen), cmp.Compare(b.ExampleID, a.ExampleID))
+	}) {
+		return nil, fmt.Errorf("the groups are not in order: %+v", report.Groups)
+	}
+	slices.SortFunc(list, frequent)
+	return list, err
 }

@@ -50,7 +50,7 @@ func (m *machine) report(t *rapid.T) {
 	f := m.failedFilter(t)
 	want := m.model.report(f)
 	t.Logf("report %+v: %d groups", f, len(want))
-	each(m, "report", want, nil, func(e *engine) ([]inspect.FailedGroup, error) { return e.report(m.ctx, f) })
+	each(m, "report", want, nil, func(e *engine) ([]failedError, error) { return e.report(m.ctx, f) })
 }
 
 // wait waits for a job that has ended or does not exist.

@@ -17,7 +17,7 @@ type view struct {
 	Jobs    map[int64]jobs.Job
 	Errors  map[int64][]inspect.AttemptEnd // of each job
 	Failed  []int64                        // ids, the latest first
-	Report  []inspect.FailedGroup
+	Report  []failedError
 	Stats   inspect.Stats
 	Queues  []inspect.QueueInfo
 	Workers []inspect.WorkerInfo
@@ -77,20 +77,27 @@ func (q *queue) list(f inspect.Filter) []jobs.Job {
 	return list
 }
 
-// report groups failed jobs by kind and error. Equal errors that are encrypted with two keys are two groups.
-func (q *queue) report(f inspect.FailedFilter) []inspect.FailedGroup {
+// failedError is an error of the report of failed jobs, with the kind and the cause of its group.
+type failedError struct {
+	Kind  string
+	Cause jobs.Cause
+	inspect.FailedText
+}
+
+// report returns the errors of failed jobs by kind and cause. The cause of equal errors that are encrypted with one key is that of the newest.
+func (q *queue) report(f inspect.FailedFilter) []failedError {
 	type key struct{ kind, message, key string }
-	groups := map[key]*inspect.FailedGroup{}
+	groups := map[key]*failedError{}
 	for _, j := range q.failed(f) {
 		k := key{j.Kind, j.LastError, j.keysOf().LastError}
 		g := groups[k]
 		if g == nil { // failed gives the latest first
-			g = &inspect.FailedGroup{Kind: j.Kind, Error: j.LastError, LastSeen: j.FinishedAt}
+			g = &failedError{Kind: j.Kind, FailedText: inspect.FailedText{Error: j.LastError, LastSeen: j.FinishedAt}}
 			groups[k] = g
 		}
 		g.Jobs, g.FirstSeen, g.ExampleID = g.Jobs+1, j.FinishedAt, max(g.ExampleID, j.ID)
 	}
-	var list []inspect.FailedGroup
+	var list []failedError
 	for _, g := range groups {
 		list = append(list, *g)
 	}
@@ -101,12 +108,32 @@ func (q *queue) report(f inspect.FailedFilter) []inspect.FailedGroup {
 			}
 		}
 	}
+	return merged(list)
+}
+
+// merged returns errors in the order of the report, those of one kind and cause with one text as one.
+func merged(list []failedError) []failedError {
 	slices.SortFunc(list, frequent)
-	return list
+	var all []failedError
+	for _, e := range list {
+		i := slices.IndexFunc(all, func(m failedError) bool { return m.Kind == e.Kind && m.Cause == e.Cause && m.Error == e.Error })
+		if i < 0 {
+			all = append(all, e)
+			continue
+		}
+		m := &all[i]
+		m.Jobs, m.ExampleID = m.Jobs+e.Jobs, max(m.ExampleID, e.ExampleID)
+		m.FirstSeen = earliest(m.FirstSeen, e.FirstSeen)
+		if e.LastSeen.After(m.LastSeen) {
+			m.LastSeen = e.LastSeen
+		}
+	}
+	slices.SortFunc(all, frequent)
+	return all
 }
 
 // frequent is the order of the report.
-func frequent(a, b inspect.FailedGroup) int {
+func frequent(a, b failedError) int {
 	return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), b.LastSeen.Compare(a.LastSeen), cmp.Compare(b.ExampleID, a.ExampleID))
 }
 

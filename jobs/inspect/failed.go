@@ -1,12 +1,16 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/errorpattern"
 	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
@@ -15,22 +19,42 @@ import (
 // MostReported is how many failed jobs [Inspector.FailedReport] groups at most: the latest ones.
 const MostReported = 2000
 
-// FailedReport is failed jobs, grouped by kind and error.
+// FailedReport is failed jobs, grouped by kind, cause and the pattern of their errors.
 type FailedReport struct {
 	Groups []FailedGroup `json:"groups"` // the most frequent first, then the one with the latest failure
 	Jobs   int64         `json:"jobs"`   // how many failed jobs all groups have together, with those that the limit left out
 	Older  bool          `json:"older"`  // there may be older failed jobs, which are in no group: see [MostReported]
 }
 
-// FailedGroup is a line of the failed-job report: the jobs of one kind that failed with one error.
+// FailedGroup is a line of the failed-job report: the jobs of one kind that failed for one cause, with errors of one pattern.
 type FailedGroup struct {
-	Kind      string     `json:"kind"`
-	Error     string     `json:"error"`
-	Cause     jobs.Cause `json:"cause,omitempty"` // of the example's last attempt; empty when another program failed the job
-	Jobs      int64      `json:"jobs"`
-	FirstSeen time.Time  `json:"first_seen"`
-	LastSeen  time.Time  `json:"last_seen"`
-	ExampleID int64      `json:"example_id"`
+	Kind      string       `json:"kind"`
+	Cause     jobs.Cause   `json:"cause,omitempty"` // empty when another program failed the jobs
+	Pattern   string       `json:"pattern"`         // see [ErrorPattern]
+	Error     string       `json:"error"`           // of the example
+	Jobs      int64        `json:"jobs"`
+	FirstSeen time.Time    `json:"first_seen"`
+	LastSeen  time.Time    `json:"last_seen"`
+	ExampleID int64        `json:"example_id"`
+	Texts     []FailedText `json:"texts"` // the errors of the group, the most frequent first
+}
+
+// FailedText is one error of a group with the jobs that failed with it.
+type FailedText struct {
+	Error     string    `json:"error"`
+	Jobs      int64     `json:"jobs"`
+	FirstSeen time.Time `json:"first_seen"`
+	LastSeen  time.Time `json:"last_seen"`
+	ExampleID int64     `json:"example_id"`
+}
+
+// ErrorPattern returns the pattern of an error: "#" stands for a number, an id or hexadecimal digits, and "…" for quoted words. It
+// has at most 1000 characters. The pattern of an encrypted error is the text that stands in its place: its hash tells equal errors from others.
+func ErrorPattern(text string) string {
+	if strings.HasPrefix(text, strings.TrimSuffix(jobs.Encrypted, "]")+" ") && strings.HasSuffix(text, "]") && len(text) <= errorpattern.MaxLength {
+		return text
+	}
+	return errorpattern.Of(text)
 }
 
 // FailedFilter says which failed jobs a method returns or changes. Zero values do not filter.
@@ -48,8 +72,8 @@ func (f FailedFilter) check() (int64, error) {
 	return pageSize(f.Limit)
 }
 
-// FailedReport groups the latest [MostReported] failed jobs that match the filter by kind and error. The filter's Limit bounds
-// the number of groups.
+// FailedReport groups the latest [MostReported] failed jobs that match the filter by kind, cause and pattern of the error. The
+// cause of jobs with one error is that of the newest of them. The filter's Limit bounds the number of groups.
 func (in *Inspector) FailedReport(ctx context.Context, f FailedFilter) (FailedReport, error) {
 	n, err := f.check()
 	if err != nil {
@@ -59,23 +83,87 @@ func (in *Inspector) FailedReport(ctx context.Context, f FailedFilter) (FailedRe
 	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
 		rows, err = q.ReportFailedJobs(ctx, db.ReportFailedJobsParams{
-			Since: since(f.Since), Kind: core.Optional(f.Kind), Most: MostReported, N: n,
+			Since: since(f.Since), Kind: core.Optional(f.Kind), Most: MostReported, N: MostReported,
 		})
 		return err
 	})
 	if err != nil {
 		return FailedReport{}, fmt.Errorf("report failed jobs: %w", err)
 	}
-	report := FailedReport{Groups: make([]FailedGroup, len(rows))}
-	for i, r := range rows {
-		report.Jobs = r.LookedAt // the same in each row
-		report.Groups[i] = FailedGroup{
-			Kind: r.Kind, Error: in.view().Text(r.Kind, cipher.Error, r.Error), Cause: jobs.Cause(r.Cause), Jobs: r.Jobs, FirstSeen: core.Time(r.FirstSeen),
-			LastSeen: core.Time(r.LastSeen), ExampleID: r.ExampleID,
-		}
+	report := FailedReport{Groups: in.groupFailed(rows)}
+	report.Groups = report.Groups[:min(int64(len(report.Groups)), n)]
+	if len(rows) > 0 {
+		report.Jobs = rows[0].LookedAt // the same in each row
 	}
 	report.Older = report.Jobs == MostReported
 	return report, nil
+}
+
+// groupFailed groups errors by kind, cause and pattern.
+func (in *Inspector) groupFailed(rows []db.ReportFailedJobsRow) []FailedGroup {
+	type key struct {
+		kind, cause, text string
+	}
+	texts, groups := map[key]*FailedText{}, map[key]*FailedGroup{}
+	for _, r := range rows {
+		text := in.view().Text(r.Kind, cipher.Error, r.Error) // the same one for many that are hidden
+		one := FailedText{text, r.Jobs, core.Time(r.FirstSeen), core.Time(r.LastSeen), r.ExampleID}
+		if same := texts[key{r.Kind, r.Cause, text}]; same != nil {
+			same.add(one)
+		} else {
+			texts[key{r.Kind, r.Cause, text}] = &one
+		}
+	}
+	for k, text := range texts {
+		k.text = ErrorPattern(text.Error)
+		g := groups[k]
+		if g == nil {
+			g = &FailedGroup{Kind: k.kind, Cause: jobs.Cause(k.cause), Pattern: k.text}
+			groups[k] = g
+		}
+		g.Texts = append(g.Texts, *text)
+	}
+	list := make([]FailedGroup, 0, len(groups))
+	for _, g := range groups {
+		g.conclude()
+		list = append(list, *g)
+	}
+	slices.SortFunc(list, func(a, b FailedGroup) int { return frequent(a.sum(), b.sum()) })
+	return list
+}
+
+// add adds the jobs of another one with the same error.
+func (t *FailedText) add(other FailedText) {
+	t.Jobs += other.Jobs
+	if other.FirstSeen.Before(t.FirstSeen) {
+		t.FirstSeen = other.FirstSeen
+	}
+	if other.LastSeen.After(t.LastSeen) {
+		t.LastSeen = other.LastSeen
+	}
+	if other.ExampleID > t.ExampleID {
+		t.ExampleID, t.Error = other.ExampleID, other.Error
+	}
+}
+
+// conclude sorts the texts and sums them up.
+func (g *FailedGroup) conclude() {
+	slices.SortFunc(g.Texts, frequent)
+	all := g.Texts[0]
+	for _, text := range g.Texts[1:] {
+		all.add(text)
+	}
+	g.Error, g.Jobs, g.FirstSeen, g.LastSeen, g.ExampleID = all.Error, all.Jobs, all.FirstSeen, all.LastSeen, all.ExampleID
+}
+
+// sum returns the texts of the group as one.
+func (g FailedGroup) sum() FailedText {
+	return FailedText{g.Error, g.Jobs, g.FirstSeen, g.LastSeen, g.ExampleID}
+}
+
+// frequent is the order of the report.
+func frequent(a, b FailedText) int {
+	return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), b.LastSeen.Compare(a.LastSeen), cmp.Compare(b.ExampleID, a.ExampleID))
 }
 
 // Failure is a summary of a failed job.

@@ -6,6 +6,11 @@ UPDATE sqluice_jobs SET created_at = created_at - 250000000, run_after = run_aft
 WHERE status = 'pending';
 UPDATE sqluice_jobs SET created_at = created_at - 190000000, started_at = started_at - 185000000 WHERE status = 'running';
 UPDATE sqluice_job_errors
-SET started_at = (SELECT j.started_at FROM sqluice_jobs AS j WHERE j.id = sqluice_job_errors.job_id) + attempt * 20000,
-    ended_at = (SELECT j.started_at FROM sqluice_jobs AS j WHERE j.id = sqluice_job_errors.job_id) + attempt * 330000
+SET started_at = (SELECT j.started_at FROM sqluice_jobs AS j WHERE j.id = sqluice_job_errors.job_id) + attempt * (attempt - 1) * 9000000,
+    ended_at = (SELECT j.started_at FROM sqluice_jobs AS j WHERE j.id = sqluice_job_errors.job_id) + attempt * (attempt - 1) * 9000000 + 310000
 WHERE job_id IN (SELECT j.id FROM sqluice_jobs AS j WHERE j.status = 'failed');
+UPDATE sqluice_jobs
+SET started_at = (SELECT MAX(e.started_at) FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id),
+    finished_at = (SELECT MAX(e.ended_at) FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id),
+    updated_at = (SELECT MAX(e.ended_at) FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id)
+WHERE status = 'failed';
