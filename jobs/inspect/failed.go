@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/queue/errorpattern"
 	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/errorpattern"
 	"github.com/sqluice/sqluice/jobs"
 )
 
