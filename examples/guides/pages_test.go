@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/admin"
@@ -103,6 +104,32 @@ func Example_admin() {
 	// Output:
 	// 401
 	// 200
+}
+
+// docs/dashboard.md
+func Example_service() {
+	ctx := context.Background()
+	_, client, done := openShop(ctx)
+	defer done()
+	handler, err := admin.New(client, admin.Config{
+		Prefix:    "/queue",
+		Authorize: currentOperator,
+		Service:   "Orders",                // in place of "sqluice", in the corner and in titles
+		BackURL:   "/admin",                // the link "Back"
+		LogOutURL: "/oauth2/sign_out?rd=/", // the link "Log out"
+	})
+	check(err)
+	request := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/queue/", nil)
+	request.Header.Set("X-Operator", "ann")
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, request)
+	for _, part := range []string{"Orders", `href="/admin"`, `href="/oauth2/sign_out?rd=/"`} {
+		fmt.Println(strings.Contains(answer.Body.String(), part))
+	}
+	// Output:
+	// true
+	// true
+	// true
 }
 
 // docs/sqlite.md
