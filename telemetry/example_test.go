@@ -3,7 +3,6 @@ package telemetry_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -41,7 +40,7 @@ func Example() {
 	span.End()
 
 	runner, err := jobs.NewRunner(client, jobs.Config{
-		Middleware: []jobs.RunMiddleware{t.Run}, Logger: slog.New(slog.DiscardHandler),
+		Middleware: []jobs.RunMiddleware{t.Run},
 	})
 	check(err)
 	greet.Handle(runner, func(ctx context.Context, _ jobs.Job, args Greeting) error {

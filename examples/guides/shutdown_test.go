@@ -26,7 +26,6 @@ func work(client *jobs.Client, handler jobs.Handler[Video]) error {
 	runner, err := jobs.NewRunner(client, jobs.Config{
 		Grace:       20 * time.Second, // for handlers to go on
 		StopTimeout: 5 * time.Second,  // then for the database
-		Logger:      slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package guides_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -29,7 +28,7 @@ func Example_tenants() {
 	for _, tenant := range []string{"ada", "bob"} {
 		queues["tenant-"+tenant] = 2 // at most two jobs of each tenant at once, in this process
 	}
-	runner, err := jobs.NewRunner(client, jobs.Config{Queues: queues, Logger: slog.New(slog.DiscardHandler)})
+	runner, err := jobs.NewRunner(client, jobs.Config{Queues: queues})
 	check(err)
 	ExportData.Handle(runner, func(ctx context.Context, job jobs.Job, args Export) error {
 		return job.SetResult("the data of " + args.Tenant)
