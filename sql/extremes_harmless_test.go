@@ -102,7 +102,7 @@ func (w *world) plant(plants []plant) {
 // A value that plain SQL may give a column is refused, or is harmless to all other jobs, lists and pages.
 func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it says nothing of races and takes minutes under the race detector")
+		t.Skip("takes minutes: make test LONG=1")
 	}
 	targets := map[string]func(*testing.T) *world{"sqlite": worlds(t, sqliteEngine()), "postgres": worlds(t, postgresEngine(t))}
 	onEachEngine(t, func(t *testing.T, e engine) {
@@ -413,7 +413,7 @@ func (w *world) prunes() {
 // Rows that no CHECK has seen do not keep people from looking at the queue. PostgreSQL has no way round a domain.
 func TestPagesSurviveBadRows(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it says nothing of races and takes minutes under the race detector")
+		t.Skip("takes minutes: make test LONG=1")
 	}
 	w := worlds(t, sqliteEngine())(t)
 	w.plain.SetMaxOpenConns(1) // the setting belongs to a connection
