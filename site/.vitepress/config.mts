@@ -34,6 +34,17 @@ export default defineConfig({
       // Tables scroll by themselves on a narrow screen, also by the keyboard.
       md.renderer.rules.table_open = () => '<div class="table" tabindex="0" role="group" aria-label="table"><table>\n'
       md.renderer.rules.table_close = () => '</table></div>\n'
+      // On a phone each cell says what it is, by the header of its column.
+      md.core.ruler.push('labels', (state) => {
+        let headers: string[] = []
+        let column = 0
+        state.tokens.forEach((token, i, all) => {
+          if (token.type === 'table_open') headers = []
+          if (token.type === 'tr_open') column = 0
+          if (token.type === 'th_open') headers.push(all[i + 1].content.replaceAll('`', ''))
+          if (token.type === 'td_open') token.attrSet('data-label', headers[column++] ?? '')
+        })
+      })
       // A cell without text is no header.
       md.core.ruler.push('empty_headers', (state) => {
         state.tokens.forEach((token, i, all) => {
