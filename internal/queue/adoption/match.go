@@ -79,7 +79,7 @@ func Find(set migration.Set, have []Part, elsewhere string, apply func(up string
 	}
 }
 
-// evidence is what shows whether the owner's migrations ran.
+// evidence holds the parts that tell whether the owner's migrations ran.
 type evidence struct {
 	have    map[key]Part // of the database
 	matched map[key]Part // of the version of the project that the database equals
