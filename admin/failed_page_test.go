@@ -85,6 +85,22 @@ func TestGroupsOfFailed(t *testing.T) {
 	})
 }
 
+// The link to the jobs of an error is there if their list can find it: otherwise it would lead to all failed jobs of the kind.
+func TestLinkToTheJobsOfAnError(t *testing.T) {
+	client := jobs.New(testdb.SQLite(t))
+	long := strings.Repeat("words ", 40)
+	failWith(t, client, "k", "short-1", "short-1", "short-2")
+	failWith(t, client, "long", long+"1", long+"1", long+"2")
+	failWith(t, client, "lines", "a\nb 1", "a\nb 1", "a\nb 2")
+	v := visit(t, client, admin.Config{})
+	has(t, "a short error", v.page("/failed?kind=k"), "q=short-1", "all 2</a>")
+	for _, kind := range []string{"long", "lines"} {
+		if page := v.page("/failed?kind=" + kind); strings.Contains(page, "all 2</a>") {
+			t.Errorf("an error of the kind %s leads to jobs of others:\n%s", kind, page)
+		}
+	}
+}
+
 // A group is retried as a whole: the jobs of its kind, cause and pattern, and no others. So is one error of it.
 func TestRetryOfAGroup(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {

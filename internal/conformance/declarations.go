@@ -303,6 +303,8 @@ func testLaterDeclaration(f *fixture) {
 		`{"max_attempts":"many","timeout":{"seconds":1},"queue":["q"],"priority":1.5,"version":"2"}`: 0,
 		`{"max_attempts":null,"timeout":true,"queue":7,"priority":"3"}`:                              0,
 		`{"max_attempts":7,"timeout":1e3,"limits":[1]}`:                                              7,
+		`{"max_attempts":-5,"timeout":-5,"priority":99999999999,"queue":"a\u0009b"}`:                 0,
+		`{"max_attempts":40000,"priority":-99999999999}`:                                             0,
 	} {
 		want(f, "rows", len(f.sql("set_declaration", "BODY", "'"+body+"'")), 1)
 		other := f.elsewhere()

@@ -81,6 +81,33 @@ func TestUserOfTheUnits(t *testing.T) {
 	}
 }
 
+// The notice names what is linked and what the pages embed; without a list of the modules there is no notice.
+func TestNotice(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skipf("NOT TESTED: the notice of licences: %v", err)
+	}
+	out := filepath.Join(t.TempDir(), "NOTICE")
+	run := func(environment ...string) ([]byte, error) {
+		cmd := exec.CommandContext(t.Context(), sh, filepath.Join(folder, "notice.sh"), out)
+		cmd.Env = append(os.Environ(), environment...)
+		return cmd.CombinedOutput()
+	}
+	if output, err := run(); err != nil {
+		t.Fatalf("notice.sh: %v\n%s", err, output)
+	}
+	text, err := os.ReadFile(out)
+	must(t, err)
+	for _, part := range []string{"\n== Go go1.", "\n== modernc.org/sqlite v", "\n== github.com/jackc/pgx/v5 v", "\n== github.com/inconshreveable/mousetrap v", "\n== uplot-"} {
+		if !bytes.Contains(text, []byte(part)) {
+			t.Errorf("the notice has no part %q", part)
+		}
+	}
+	if output, err := run("GOFLAGS=-mod=vendor"); err == nil { // which go list refuses
+		t.Errorf("notice.sh hides that go list fails:\n%s", output)
+	}
+}
+
 // object is a manifest, and the pod that it makes, if it makes one.
 type object struct {
 	kind string

@@ -13,6 +13,7 @@ import (
 var foreignKeyTests = []engineTest{
 	{"AJobIsReferredToByItsHandler", testReferenceOfAHandler},
 	{"AWaitingJobIsReferredTo", testReferenceToAWaitingJob},
+	{"AJobThatExpiresIsReferredTo", testReferenceToAnExpiringJob},
 }
 
 // refer leaves a transaction open in which an application's new row refers to a job, which has a lock of the job's key from that on.
@@ -61,4 +62,17 @@ func testReferenceToAWaitingJob(t *testing.T, site *site) {
 	must(t, stop())
 	must(t, pending.Commit(t.Context()))
 	must(t, scheduled.Commit(t.Context()))
+}
+
+// A job that no worker took in time is cancelled although an open transaction of the application refers to it.
+func testReferenceToAnExpiringJob(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
+	conn := dial(t, url)
+	run(t, conn, "create_receipts")
+	id := enqueue(t, client, "k", jobs.StartBy(time.Now().Add(time.Second)))
+	tx := refer(t, conn, id)
+	stop := work(t, client, jobs.Config{}, handlers{"another": nothing})
+	eventually(t, "the job is cancelled", func() bool { return get(t, client, id).Status == jobs.StatusCancelled })
+	must(t, stop())
+	must(t, tx.Commit(t.Context()))
 }

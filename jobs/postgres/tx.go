@@ -36,6 +36,9 @@ type callersTx struct {
 
 func (t *callersTx) Handle() any { return t }
 
+// isNil reports whether the caller gave no transaction.
+func (t *callersTx) isNil() bool { return t.conn == nil || t.conn == (sqlTx{}) }
+
 // custom is where the transaction's connection keeps what is known of it, or nil when that cannot be had.
 func (t *callersTx) custom() map[string]any {
 	if tx, ok := t.conn.(pgx.Tx); ok {
@@ -99,17 +102,25 @@ func (s *connections) reaches(ctx context.Context, t *callersTx, asked *identity
 
 // Savepoint implements [jobs.Tx].
 func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
+	if t.isNil() {
+		return errNilTx
+	}
 	_, err := t.conn.Exec(ctx, control(statement), once()...)
 	return translate(err)
 }
 
 var errForeignTx = errors.New("the transaction is not one made by postgres.Tx or postgres.SQLTx")
 
+var errNilTx = errors.New("the transaction is nil: begin one first")
+
 // Join implements [engine.Store].
 func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return nil, errForeignTx
+	}
+	if t.isNil() {
+		return nil, errNilTx
 	}
 	if tx, ok := t.conn.(pgx.Tx); ok {
 		if err := checkConnEncoding(tx.Conn()); err != nil {

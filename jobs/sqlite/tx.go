@@ -73,15 +73,23 @@ func (t *callersTx) reaches(s *backend) error {
 
 // Savepoint implements [jobs.Tx].
 func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
+	if t.tx == nil {
+		return errNilTx
+	}
 	_, err := t.tx.ExecContext(ctx, control(statement))
 	return translate(err)
 }
+
+var errNilTx = errors.New("the transaction is nil: begin one first")
 
 // Join implements [engine.Store].
 func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return nil, errors.New("the transaction is not one made by sqlite.Tx")
+	}
+	if t.tx == nil {
+		return nil, errNilTx
 	}
 	if err := t.reaches(s); err != nil {
 		return nil, err

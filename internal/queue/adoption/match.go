@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ func (e *DifferentError) Error() string {
 func Find(set migration.Set, have []Part, elsewhere string, apply func(up string) ([]Part, error)) (Match, error) {
 	var match Match
 	var nearest *DifferentError
-	var made []Part
+	var made, matched []Part
 	all := set.All()
 	first := slices.IndexFunc(all, migration.Migration.IsOwn)
 	if first < 0 {
@@ -61,14 +62,14 @@ func Find(set migration.Set, have []Part, elsewhere string, apply func(up string
 		c := compare(have, made)
 		switch {
 		case len(c.differences) == 0:
-			match = Match{Migrations: all[:i+1], Version: m.Version, Own: c.own}
+			match, matched = Match{Migrations: all[:i+1], Version: m.Version, Own: c.own}, made
 		case nearest == nil || len(c.differences) <= len(nearest.Differences):
 			nearest = &DifferentError{Version: m.Version, Differences: c.differences, Elsewhere: elsewhere}
 		}
 	}
 	switch {
 	case len(match.Migrations) > 0:
-		own, err := shown(set, all[first:], have, made, apply)
+		own, err := shown(set, all[first:], evidence{index(have), index(matched), index(made)}, apply)
 		match.Migrations = slices.Concat(match.Migrations, own)
 		return match, err
 	case nearest == nil:
@@ -78,39 +79,57 @@ func Find(set migration.Set, have []Part, elsewhere string, apply func(up string
 	}
 }
 
-// shown returns the owner's migrations that the parts of a database show, up to the first that they do not.
-func shown(set migration.Set, own []migration.Migration, have, before []Part, apply func(up string) ([]Part, error)) ([]migration.Migration, error) {
+// evidence holds the parts that tell whether the owner's migrations ran.
+type evidence struct {
+	have    map[key]Part // of the database
+	matched map[key]Part // of the version of the project that the database equals
+	made    map[key]Part // of the project's last version, on which the owner's migrations run here
+}
+
+// shown returns the owner's migrations that the parts of a database show, up to the first that makes nothing of the queue's tables or
+// cannot run here. The last of them tells: it may have changed what one before it made.
+func shown(set migration.Set, own []migration.Migration, e evidence, apply func(up string) ([]Part, error)) ([]migration.Migration, error) {
+	ran, before := 0, e.made
 	for i, m := range own {
 		up, err := set.Up(m)
 		if err != nil {
 			return nil, err
 		}
-		after, err := apply(up)
-		if err != nil || !shows(index(have), index(before), index(after)) {
-			return own[:i], nil
+		parts, err := apply(up)
+		if err != nil {
+			break
+		}
+		after := index(parts)
+		if maps.Equal(before, after) {
+			break
+		}
+		if e.shows(after) {
+			ran = i + 1
 		}
 		before = after
 	}
-	return own, nil
+	return own[:ran], nil
 }
 
-// shows reports whether a database has what a migration makes of the parts before it.
-func shows(have, before, after map[key]Part) bool {
+// shows reports whether a database has all that migrations changed, after which the parts are these. A missing part shows a removal only
+// if the database's version had it.
+func (e evidence) shows(after map[key]Part) bool {
 	changes := 0
 	for k, part := range after {
-		if before[k] == part {
+		if e.made[k] == part {
 			continue
 		}
-		if changes++; have[k] != part {
+		if changes++; e.have[k] != part {
 			return false
 		}
 	}
-	for k := range before {
+	for k := range e.made {
 		if _, kept := after[k]; kept {
 			continue
 		}
 		changes++
-		if _, there := have[k]; there {
+		_, there := e.have[k]
+		if _, had := e.matched[k]; there || !had {
 			return false
 		}
 	}

@@ -111,15 +111,18 @@ func TestFindOwnMigrations(t *testing.T) {
 		version int64
 		shown   int // of the owner's migrations
 	}{
-		"none":                {[]string{"column region"}, []Part{a, b}, 2, 0},
-		"one":                 {[]string{"column region", "column flavour"}, []Part{a, b, region}, 2, 1},
-		"another type":        {[]string{"column region"}, []Part{a, b, {Type: "column", Table: "a", Name: "region", Definition: "blob"}}, 2, 0},
-		"the second alone":    {[]string{"column region", "column flavour"}, []Part{a, b, flavour}, 2, 0},
-		"nothing of the kind": {[]string{"column region", "fill region", "column flavour"}, []Part{a, b, region, flavour}, 2, 1},
-		"another table":       {[]string{"column region", noTable, "column flavour"}, []Part{a, b, region, flavour}, 2, 1},
-		"dropped":             {[]string{"column region", "column flavour", "drop b"}, []Part{a, region, flavour}, 1, 3},
-		"not dropped":         {[]string{"column region", "drop b"}, []Part{a, b, region}, 2, 1},
-		"an older version":    {[]string{"column region"}, []Part{a, region}, 1, 1},
+		"none":                       {[]string{"column region"}, []Part{a, b}, 2, 0},
+		"one":                        {[]string{"column region", "column flavour"}, []Part{a, b, region}, 2, 1},
+		"another type":               {[]string{"column region"}, []Part{a, b, {Type: "column", Table: "a", Name: "region", Definition: "blob"}}, 2, 0},
+		"the second alone":           {[]string{"column region", "column flavour"}, []Part{a, b, flavour}, 2, 0},
+		"nothing of the kind":        {[]string{"column region", "fill region", "column flavour"}, []Part{a, b, region, flavour}, 2, 1},
+		"another table":              {[]string{"column region", noTable, "column flavour"}, []Part{a, b, region, flavour}, 2, 1},
+		"changed later":              {[]string{"column region", "type region", "column flavour"}, []Part{a, b, {Type: "column", Table: "a", Name: "region", Definition: "blob"}, flavour}, 2, 3},
+		"not changed yet":            {[]string{"column region", "type region"}, []Part{a, b, region}, 2, 1},
+		"dropped later":              {[]string{"column region", "drop region", "column flavour"}, []Part{a, b, flavour}, 2, 3},
+		"dropped of a later version": {[]string{"column region", "column flavour", "drop b"}, []Part{a, region, flavour}, 1, 2},
+		"not dropped":                {[]string{"column region", "drop b"}, []Part{a, b, region}, 2, 1},
+		"an older version":           {[]string{"column region"}, []Part{a, region}, 1, 1},
 	} {
 		files := fstest.MapFS{"00001_a.sql": migrationFile("table a"), "00002_b.sql": migrationFile("table b")}
 		for i, up := range test.own {
@@ -138,6 +141,9 @@ func TestFindOwnMigrations(t *testing.T) {
 				made = append(made, Part{Type: verb, Name: name})
 			case verb == "column":
 				made = append(made, column(name))
+			case verb == "type":
+				i := slices.Index(made, column(name))
+				made[i].Definition = "blob"
 			case verb == "drop":
 				made = slices.DeleteFunc(made, func(p Part) bool { return p.Name == name })
 			}

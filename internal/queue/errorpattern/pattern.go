@@ -176,7 +176,10 @@ func isDuration(word string) bool {
 // uuidLength returns the length of the UUID with which a text begins, or 0 if it begins with none.
 func uuidLength(text string) int {
 	const length = 36
-	if len(text) < length || len(text) > length && isWord(rune(text[length])) {
+	if len(text) < length {
+		return 0
+	}
+	if after, _ := utf8.DecodeRuneInString(text[length:]); isWord(after) {
 		return 0
 	}
 	for i, part := range strings.Split(text[:length], "-") {

@@ -25,6 +25,7 @@ func TestOf(t *testing.T) {
 		"value 0x1F at 0xdeadbeef":                                   "value # at #",
 		"commit 0008598f is not 9d5ea3c8":                            "commit # is not #",
 		"request 7f3c2a9e-aaaa-bbbb-cccc-abcdefabcdef":               "request #",
+		"the user 7f3c2a9e-aaaa-bbbb-cccc-abcdefabcdef’s row":        "the user #’s row",
 		"id 01ARZ3NDEKTSV4RRFFQ69G5FAV":                              "id #",
 		"customer cus_9s6XKzkNRld150":                                "customer cus_#",
 		"worker-12 of shard7":                                        "worker-# of shard#",

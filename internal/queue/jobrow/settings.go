@@ -53,8 +53,24 @@ func ReadKind(ctx context.Context, q db.Querier, kind string) (Kind, error) {
 	return kindOf(row), nil
 }
 
+// kindOf returns what a row declares, without what no job may have: another program wrote that.
 func kindOf(r db.KindSetting) Kind {
-	return Kind{Settings{int(r.MaxAttempts), core.Duration(r.Timeout)}, r.Queue, int(r.Priority)}
+	queue := r.Queue
+	if core.ValidateName("queue", queue) != nil {
+		queue = ""
+	}
+	return Kind{
+		Settings{within(r.MaxAttempts, 0, jobtype.MaxAttemptsLimit), core.Duration(max(0, r.Timeout))},
+		queue, within(r.Priority, jobtype.MinPriority, jobtype.MaxPriority),
+	}
+}
+
+// within returns a number, or 0 if it is out of bounds.
+func within(n, least, most int64) int {
+	if n < least || n > most {
+		return 0
+	}
+	return int(n)
 }
 
 // FillAll fills jobs of any kinds.
