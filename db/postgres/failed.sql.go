@@ -84,26 +84,28 @@ func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) 
 }
 
 const reportFailedJobs = `-- name: ReportFailedJobs :many
-SELECT g.kind, g.error, g.jobs, g.first_seen, g.last_seen, g.example_id, g.looked_at, CAST(COALESCE((
-           SELECT e.cause FROM sqluice_job_errors AS e
-           WHERE e.job_id = g.example_id AND e.cause NOT IN ('snoozed', 'released', 'cancelled', 'unable') ORDER BY e.attempt DESC, e.id DESC LIMIT 1
-       ), '') AS TEXT) AS cause
+SELECT g.kind, g.error, g.jobs, g.first_seen, g.last_seen, g.example_id, g.looked_at, g.cause
 FROM (
-    SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
+    SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(f.cause AS TEXT) AS cause, CAST(COUNT(*) AS BIGINT) AS jobs,
            CAST(MIN(f.finished_at) AS BIGINT) AS first_seen, CAST(MAX(f.finished_at) AS BIGINT) AS last_seen,
            CAST(MAX(f.id) AS BIGINT) AS example_id, CAST(SUM(COUNT(*)) OVER () AS BIGINT) AS looked_at
     FROM (
-        SELECT a.id, a.kind, a.error, a.finished_at FROM (
-            SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
-            WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT) AND CAST($2 AS TEXT) IS NULL
-            ORDER BY j.finished_at DESC, j.id DESC LIMIT $3) AS a
-        UNION ALL
-        SELECT o.id, o.kind, o.error, o.finished_at FROM (
-            SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
-            WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= ($2, $1) AND k.kind <= $2 /* as above */
-            ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT $3) AS o
+        SELECT r.id, r.kind, r.error, r.finished_at, COALESCE((
+            SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = r.id AND e.cause NOT IN ('snoozed', 'released', 'cancelled', 'unable')
+            ORDER BY e.attempt DESC, e.id DESC LIMIT 1), '') AS cause
+        FROM (
+            SELECT a.id, a.kind, a.error, a.finished_at FROM (
+                SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
+                WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT) AND CAST($2 AS TEXT) IS NULL
+                ORDER BY j.finished_at DESC, j.id DESC LIMIT $3) AS a
+            UNION ALL
+            SELECT o.id, o.kind, o.error, o.finished_at FROM (
+                SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
+                WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= ($2, $1) AND k.kind <= $2 /* as above */
+                ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT $3) AS o
+        ) AS r
     ) AS f
-    GROUP BY f.kind, f.error
+    GROUP BY f.kind, f.error, f.cause
     ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT $4
 ) AS g
 ORDER BY g.jobs DESC, g.last_seen DESC, g.example_id DESC
@@ -127,9 +129,9 @@ type ReportFailedJobsRow struct {
 	Cause     string `json:"cause"`
 }
 
-// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
-// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups. cause is that of the
-// example's last attempt that did not end well, and empty when there is none.
+// ReportFailedJobs groups the latest of the jobs that failed since a time by kind, error and cause, the most frequent first, then
+// the latest. With a kind it looks at those of that kind. looked_at is the number of jobs in all groups. cause is that of a
+// job's last attempt that did not end well, and empty when there is none.
 func (q *Queries) ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error) {
 	rows, err := q.db.Query(ctx, reportFailedJobs,
 		arg.Since,

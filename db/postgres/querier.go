@@ -436,9 +436,9 @@ type Querier interface {
 	// Its times are moved to after the last of these, by at most room, which is 0 without a due_at; start_by only when start_moves is 1. An
 	// updated_at after set_back is of a clock that was set back since. It puts no plain payload in the place of an encrypted one.
 	ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error)
-	// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
-	// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups. cause is that of the
-	// example's last attempt that did not end well, and empty when there is none.
+	// ReportFailedJobs groups the latest of the jobs that failed since a time by kind, error and cause, the most frequent first, then
+	// the latest. With a kind it looks at those of that kind. looked_at is the number of jobs in all groups. cause is that of a
+	// job's last attempt that did not end well, and empty when there is none.
 	ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error)
 	// RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
 	RequestJobCancel(ctx context.Context, arg RequestJobCancelParams) (int64, error)

@@ -305,6 +305,8 @@ func testLaterDeclaration(f *fixture) {
 		`{"max_attempts":7,"timeout":1e3,"limits":[1]}`:                                              7,
 		`{"max_attempts":-5,"timeout":-5,"priority":99999999999,"queue":"a\u0009b"}`:                 0,
 		`{"max_attempts":40000,"priority":-99999999999}`:                                             0,
+		`{"x":"a\u0000b"}`: 0,
+		`{"x":"\ud800"}`:   0,
 	} {
 		want(f, "rows", len(f.sql("set_declaration", "BODY", "'"+body+"'")), 1)
 		other := f.elsewhere()

@@ -25,6 +25,7 @@ var inspectTests = []test{
 	{"ListPages", testListPages},
 	{"FailedReport", testFailedReport},
 	{"FailedReportPatterns", testFailedReportPatterns},
+	{"FailedReportCauses", testFailedReportCauses},
 	{"FailedReportTies", testFailedReportTies},
 	{"FailedReportBound", testFailedReportBound},
 	{"ListFailedPages", testListFailedPages},
@@ -200,29 +201,6 @@ func testFailedReport(f *fixture) {
 	want(f, "groups of the future", len(report.Groups), 0)
 	_, err = inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{Limit: -1})
 	wantInvalid(f, "a negative limit", err)
-}
-
-// Groups of one size whose last failures came at one time have an order too, the same on every engine.
-func testFailedReportTies(f *fixture) {
-	kinds := []string{"b", "\u00e9", "Z", "a", "_", "B"}
-	for _, kind := range kinds {
-		f.importJob(f.failedRow(kind, "bad"))
-	}
-	f.importJob(f.failedRow("b", "worse"))
-	wanted := append(kinds, "b")
-	slices.Reverse(wanted)
-	for n := 1; n <= len(wanted); n++ {
-		report, err := inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{Limit: n})
-		f.must(err)
-		want(f, "jobs in all groups", report.Jobs, int64(len(wanted)))
-		var have []string
-		for _, g := range report.Groups {
-			have = append(have, g.Kind)
-		}
-		if !slices.Equal(have, wanted[:n]) {
-			f.Errorf("the first %d groups are %q, not %q", n, have, wanted[:n])
-		}
-	}
 }
 
 func testListFailedPages(f *fixture) {

@@ -56,7 +56,7 @@ func (n *notes) telling(name string) jobs.EnqueueMiddleware {
 	return func(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 		return func(ctx context.Context, r *jobs.EnqueueRequest) error {
 			job := r.Job()
-			n.add("%s before %s %s %v %s, %d", name, job.Kind, job.Queue, job.Tags, job.Metadata, r.Len())
+			n.add("%s before %s %s %v %s, %d", name, job.Kind, job.Queue, job.Tags, string(job.Metadata), r.Len())
 			for i := range r.Len() {
 				payload, err := r.Payload(i)
 				if err != nil {

@@ -84,15 +84,28 @@ type failedError struct {
 	inspect.FailedText
 }
 
-// report returns the errors of failed jobs by kind and cause. The cause of equal errors that are encrypted with one key is that of the newest.
+// lastCause returns the cause of the last attempt that failed: empty without one.
+func (j *job) lastCause() (cause jobs.Cause) {
+	for _, e := range j.attempts {
+		if e.Cause.Failed() {
+			cause = e.Cause
+		}
+	}
+	return cause
+}
+
+// report returns the errors of failed jobs by kind and cause.
 func (q *queue) report(f inspect.FailedFilter) []failedError {
-	type key struct{ kind, message, key string }
+	type key struct {
+		kind, message, key string
+		cause              jobs.Cause
+	}
 	groups := map[key]*failedError{}
 	for _, j := range q.failed(f) {
-		k := key{j.Kind, j.LastError, j.keysOf().LastError}
+		k := key{j.Kind, j.LastError, j.keysOf().LastError, j.lastCause()}
 		g := groups[k]
 		if g == nil { // failed gives the latest first
-			g = &failedError{Kind: j.Kind, FailedText: inspect.FailedText{Error: j.LastError, LastSeen: j.FinishedAt}}
+			g = &failedError{Kind: j.Kind, Cause: k.cause, FailedText: inspect.FailedText{Error: j.LastError, LastSeen: j.FinishedAt}}
 			groups[k] = g
 		}
 		g.Jobs, g.FirstSeen, g.ExampleID = g.Jobs+1, j.FinishedAt, max(g.ExampleID, j.ID)
@@ -100,13 +113,6 @@ func (q *queue) report(f inspect.FailedFilter) []failedError {
 	var list []failedError
 	for _, g := range groups {
 		list = append(list, *g)
-	}
-	for i := range list {
-		for _, e := range q.job(list[i].ExampleID).attempts {
-			if e.Cause.Failed() {
-				list[i].Cause = e.Cause
-			}
-		}
 	}
 	return merged(list)
 }

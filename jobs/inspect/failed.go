@@ -73,7 +73,7 @@ func (f FailedFilter) check() (int64, error) {
 }
 
 // FailedReport groups the latest [MostReported] failed jobs that match the filter by kind, cause and pattern of the error. The
-// cause of jobs with one error is that of the newest of them. The filter's Limit bounds the number of groups.
+// cause of a job is that of its last attempt that failed. The filter's Limit bounds the number of groups.
 func (in *Inspector) FailedReport(ctx context.Context, f FailedFilter) (FailedReport, error) {
 	n, err := f.check()
 	if err != nil {

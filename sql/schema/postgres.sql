@@ -468,12 +468,12 @@ sqluice_jobs_readable AS SELECT id,
 sqluice_kind_settings AS SELECT (d.name)::text AS kind,
     (
         CASE
-            WHEN (((d.body -> 'max_attempts'::text))::text ~ '^-?[0-9]{1,15}$'::text) THEN (d.body ->> 'max_attempts'::text)
+            WHEN (((d.body -> 'max_attempts'::text))::text ~ '^-?[0-9]{1,18}$'::text) THEN (d.body ->> 'max_attempts'::text)
             ELSE '0'::text
         END)::bigint AS max_attempts,
     (
         CASE
-            WHEN (((d.body -> 'timeout'::text))::text ~ '^-?[0-9]{1,15}$'::text) THEN (d.body ->> 'timeout'::text)
+            WHEN (((d.body -> 'timeout'::text))::text ~ '^-?[0-9]{1,18}$'::text) THEN (d.body ->> 'timeout'::text)
             ELSE '0'::text
         END)::bigint AS timeout,
         CASE json_typeof((d.body -> 'queue'::text))
@@ -482,11 +482,15 @@ sqluice_kind_settings AS SELECT (d.name)::text AS kind,
         END AS queue,
     (
         CASE
-            WHEN (((d.body -> 'priority'::text))::text ~ '^-?[0-9]{1,15}$'::text) THEN (d.body ->> 'priority'::text)
+            WHEN (((d.body -> 'priority'::text))::text ~ '^-?[0-9]{1,18}$'::text) THEN (d.body ->> 'priority'::text)
             ELSE '0'::text
         END)::bigint AS priority
    FROM ( SELECT sqluice_declarations.name,
-            (sqluice_declarations.body)::json AS body
+            (
+                CASE
+                    WHEN ((sqluice_declarations.body)::text ~ '\\u(0000|[dD][89a-fA-F])'::text) THEN '{}'::text
+                    ELSE (sqluice_declarations.body)::text
+                END)::json AS body
            FROM sqluice_declarations
           WHERE (((sqluice_declarations.subject)::text = 'kind'::text) AND (sqluice_declarations.in_force = 1))) d;
 sqluice_running AS SELECT j.id,

@@ -3,12 +3,15 @@
 -- declared last. 0 and an empty text stand for what it does not declare, and for what is not of the type. timeout is in microseconds.
 CREATE VIEW sqluice_kind_settings AS
 SELECT CAST(d.name AS TEXT) AS kind,
-       CAST(CASE WHEN CAST(d.body->'max_attempts' AS TEXT) ~ '^-?[0-9]{1,15}$' THEN d.body->>'max_attempts' ELSE '0' END AS BIGINT)
+       CAST(CASE WHEN CAST(d.body->'max_attempts' AS TEXT) ~ '^-?[0-9]{1,18}$' THEN d.body->>'max_attempts' ELSE '0' END AS BIGINT)
            AS max_attempts,
-       CAST(CASE WHEN CAST(d.body->'timeout' AS TEXT) ~ '^-?[0-9]{1,15}$' THEN d.body->>'timeout' ELSE '0' END AS BIGINT) AS timeout,
+       CAST(CASE WHEN CAST(d.body->'timeout' AS TEXT) ~ '^-?[0-9]{1,18}$' THEN d.body->>'timeout' ELSE '0' END AS BIGINT) AS timeout,
        CAST(CASE json_typeof(d.body->'queue') WHEN 'string' THEN d.body->>'queue' ELSE '' END AS TEXT) AS queue,
-       CAST(CASE WHEN CAST(d.body->'priority' AS TEXT) ~ '^-?[0-9]{1,15}$' THEN d.body->>'priority' ELSE '0' END AS BIGINT) AS priority
-FROM (SELECT name, CAST(body AS json) AS body FROM sqluice_declarations WHERE subject = 'kind' AND in_force = 1) AS d;
+       CAST(CASE WHEN CAST(d.body->'priority' AS TEXT) ~ '^-?[0-9]{1,18}$' THEN d.body->>'priority' ELSE '0' END AS BIGINT) AS priority
+FROM (
+    SELECT name, CAST(CASE WHEN body ~ '\\u(0000|[dD][89a-fA-F])' THEN '{}' ELSE body END AS json) AS body /* json reads no such text */
+    FROM sqluice_declarations WHERE subject = 'kind' AND in_force = 1
+) AS d;
 
 -- The views for people have the number of attempts that counts. OR REPLACE keeps their grants.
 -- What runs: each job with its worker and its start. The worker must give a sign of life before lease_until.
