@@ -55,7 +55,12 @@ func New(store Store, opts ...ClientOption) *Client {
 // With returns a client whose enqueues and reads run inside the caller's transaction: what it enqueues exists when and
 // only when the transaction commits, and a change that fails leaves nothing of it there. It must not be used after that.
 // Wait, Migrate and Backup need a client outside. [Client.Tx] is for programs that have no transaction.
+//
+// Every call of a client with a nil tx is an error.
 func (c *Client) With(tx Tx) *Client {
+	if tx == nil {
+		tx = c.store.SQLTx(nil)
+	}
 	scope := *c.scope()
 	scope.Tx = tx
 	return c.with(scope)

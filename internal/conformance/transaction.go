@@ -76,13 +76,14 @@ func testDatabaseSQL(f *fixture) {
 	job := f.get(ids[true])
 	want(f, "status", job.Status, jobs.StatusDone)
 	want(f, "result", string(job.Result), `"a result"`)
-	none := f.client.WithSQL(nil)
-	_, enqueued := none.Enqueue(f.ctx, "k", json.RawMessage("{}"))
-	_, cancelled := none.Cancel(f.ctx, job.ID)
-	_, read := none.Get(f.ctx, job.ID)
-	for what, err := range map[string]error{"an enqueue": enqueued, "a change": cancelled, "a read": read} {
-		if err == nil || !strings.Contains(err.Error(), "the transaction is nil") {
-			f.Errorf("%s in a nil transaction is answered with %v", what, err)
+	for _, none := range []*jobs.Client{f.client.WithSQL(nil), f.client.With(nil)} {
+		_, enqueued := none.Enqueue(f.ctx, "k", json.RawMessage("{}"))
+		_, cancelled := none.Cancel(f.ctx, job.ID)
+		_, read := none.Get(f.ctx, job.ID)
+		for what, err := range map[string]error{"an enqueue": enqueued, "a change": cancelled, "a read": read} {
+			if err == nil || !strings.Contains(err.Error(), "the transaction is nil") {
+				f.Errorf("%s in a nil transaction is answered with %v", what, err)
+			}
 		}
 	}
 }
