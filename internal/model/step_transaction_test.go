@@ -2,6 +2,8 @@ package model
 
 import (
 	"pgregory.net/rapid"
+
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // transaction does some steps in an application's transaction and commits it or rolls it back. Meanwhile its client
@@ -42,9 +44,10 @@ func (m *machine) transaction(t *rapid.T) {
 func (m *machine) join(way int) (end func(commit bool, before *queue), err error) {
 	var joined []*engine
 	var open []transaction
+	var outside []*jobs.Client
 	end = func(commit bool, before *queue) {
 		for i, e := range joined {
-			e.client = e.client.With(nil)
+			e.client = outside[i]
 			m.compareWith(e, "the view from outside the transaction", before.view())
 			if err := m.end(e, open[i], commit); err != nil {
 				m.fault(e, "the end of the transaction", err.Error())
@@ -59,7 +62,7 @@ func (m *machine) join(way int) (end func(commit bool, before *queue), err error
 		if err != nil {
 			return end, err
 		}
-		joined, open = append(joined, e), append(open, tx)
+		joined, open, outside = append(joined, e), append(open, tx), append(outside, e.client)
 		e.client = e.client.With(tx)
 	}
 	return end, nil
