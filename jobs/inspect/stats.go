@@ -13,8 +13,8 @@ import (
 // Stats is an overview of the queue.
 type Stats struct {
 	Jobs          map[jobs.Status]int64 `json:"jobs"`                    // how many jobs have each status
-	OldestPending time.Time             `json:"oldest_pending,omitzero"` // when the job fell due that has waited longest for a worker
-	OldestPaused  time.Time             `json:"oldest_paused,omitzero"`  // the same of jobs that a pause of their queue or kind holds
+	OldestPending time.Time             `json:"oldest_pending,omitzero"` // due time of the job that has waited longest for a worker
+	OldestPaused  time.Time             `json:"oldest_paused,omitzero"`  // due time of the oldest job that a pause of its queue or kind holds
 	NextDue       time.Time             `json:"next_due,omitzero"`       // when the next scheduled job falls due
 	Workers       int                   `json:"workers"`                 // that are live
 	Unhandled     []UnhandledWork       `json:"unhandled,omitempty"`     // due jobs that no live worker takes, by queue and kind
