@@ -488,7 +488,7 @@ sqluice_kind_settings AS SELECT (d.name)::text AS kind,
    FROM ( SELECT sqluice_declarations.name,
             (
                 CASE
-                    WHEN ((sqluice_declarations.body)::text ~ '\\u(0000|[dD][89a-fA-F])'::text) THEN '{}'::text
+                    WHEN ((sqluice_declarations.body)::text ~ (repeat(chr(92), 2) || 'u(0000|[dD][89a-fA-F])'::text)) THEN '{}'::text
                     ELSE (sqluice_declarations.body)::text
                 END)::json AS body
            FROM sqluice_declarations
