@@ -39,6 +39,21 @@ type failedLike struct {
 	Cause   *jobs.Cause `json:"cause"`   // "" selects jobs without a failed attempt
 }
 
+// fields returns what is set, by the names of a request's fields.
+func (f failedLike) fields() map[string]any {
+	set := map[string]any{}
+	if f.Error != nil {
+		set["error"] = *f.Error
+	}
+	if f.Pattern != nil {
+		set["pattern"] = *f.Pattern
+	}
+	if f.Cause != nil {
+		set["cause"] = *f.Cause
+	}
+	return set
+}
+
 // failureCauses returns the causes of groups of the failed-job report.
 func failureCauses() []jobs.Cause {
 	return []jobs.Cause{"", jobs.CauseError, jobs.CausePanic, jobs.CauseTimeout, jobs.CauseDecode, jobs.CauseCrash, jobs.CauseLost, jobs.CauseExpired}
@@ -241,8 +256,9 @@ func (b *batches) flush(ctx context.Context) error {
 
 // filter returns the request's filter for the audit log.
 func (q bulkRequest) filter() map[string]any {
-	filter := map[string]any{"status": q.Status}
-	for name, value := range map[string]*string{"kind": q.Kind, "queue": q.Queue, "user_id": q.UserID, "tag": q.Tag, "q": q.Text, "error": q.Error, "pattern": q.Pattern, "cause": (*string)(q.Cause)} {
+	filter := q.fields()
+	filter["status"] = q.Status
+	for name, value := range map[string]*string{"kind": q.Kind, "queue": q.Queue, "user_id": q.UserID, "tag": q.Tag, "q": q.Text} {
 		if value != nil {
 			filter[name] = *value
 		}

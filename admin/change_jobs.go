@@ -232,16 +232,8 @@ func (h *Handler) retryGroup(_ http.ResponseWriter, r *http.Request) (*view, fla
 		v, err := h.confirmGroup(r, kind, like)
 		return v, flash{}, err
 	}
-	body := map[string]any{"status": jobs.StatusFailed, "kind": kind}
-	if like.Error != nil {
-		body["error"] = *like.Error
-	}
-	if like.Pattern != nil {
-		body["pattern"] = *like.Pattern
-	}
-	if like.Cause != nil {
-		body["cause"] = *like.Cause
-	}
+	body := like.fields()
+	body["status"], body["kind"] = jobs.StatusFailed, kind
 	return h.changeAll(r, jobActions()[0], body, "/failed/retry", groupFields())
 }
 

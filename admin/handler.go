@@ -57,10 +57,10 @@ type Config struct {
 	// Service is the name of the service, which pages have in place of "sqluice". It has at most 100 characters.
 	Service string
 
-	// BackURL is where the link "Back" of pages leads: a path such as "/admin", or an http or https URL. Empty means no link.
+	// BackURL is the target of the link "Back" of pages: a path such as "/admin", or an http or https URL. Empty means no link.
 	BackURL string
 
-	// LogOutURL is where the link "Log out" of pages leads: a path, or an http or https URL, that ends the user's session. Empty
+	// LogOutURL is the target of the link "Log out" of pages: a path, or an http or https URL, that ends the user's session. Empty
 	// means no link. Browsers request it by GET.
 	LogOutURL string
 

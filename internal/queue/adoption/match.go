@@ -40,7 +40,7 @@ func (e *DifferentError) Error() string {
 // Find runs the migrations of a set one after the other by apply, which returns the parts of the schema after each, and returns the newest
 // version that equals the parts of a database. It returns a DifferentError when none does.
 //
-// Of the owner's migrations the match has those that the database shows: it has what they make of the queue's tables. It ends before the
+// The match has each of the owner's migrations that the database shows: it has what they make of the queue's tables. It ends before the
 // first that makes nothing of them, or that needs tables of the application: nothing shows whether that one ran, and goose runs it.
 func Find(set migration.Set, have []Part, elsewhere string, apply func(up string) ([]Part, error)) (Match, error) {
 	var match Match
