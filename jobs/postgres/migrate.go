@@ -93,12 +93,7 @@ func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found en
 		s.usable.Store(false) // until it is mended
 		return found, err
 	}
-	found, err = s.read(ctx, known, "schema_versions", false)
-	var e *pgconn.PgError
-	if errors.As(err, &e) && e.Code == codeNoTable { // the schema is older than the table
-		found, err = s.read(ctx, known, "schema_version", false)
-	}
-	if err != nil {
+	if found, err = s.versions(ctx, known); err != nil {
 		return found, err
 	}
 	if found.Applied == 0 {
@@ -112,6 +107,21 @@ func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found en
 	if l, err = s.locate(ctx); err == nil && !slices.Contains(l.jobs, s.names.at().schema) {
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table %s), which cannot be migrated: use another database or schema, or drop its tables",
 			versionTable, found.Applied, jobsTable)
+	}
+	return found, err
+}
+
+// versions reads the versions of a schema that may be older than the table in which migrations say which programs run on them.
+func (s *schema) versions(ctx context.Context, known migration.Set) (engine.Schema, error) {
+	found, err := s.read(ctx, known, "schema_versions", false)
+	if !isNoTable(err) {
+		return found, err
+	}
+	if found, err = s.read(ctx, known, "schema_version", false); err != nil {
+		// The migration that makes the table may have been committed between the two.
+		if again, err := s.read(ctx, known, "schema_versions", false); !isNoTable(err) {
+			return again, err
+		}
 	}
 	return found, err
 }

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/pressly/goose/v3"
+	"github.com/sqluice/sqluice/internal/queue/migration"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -21,6 +23,7 @@ var migrateTests = []engineTest{
 	{"ManyMigrateAtOnce", testManyMigrateAtOnce},
 	{"MigrationWaits", testMigrationWaits},
 	{"IndexBuiltConcurrently", testIndexBuiltConcurrently},
+	{"SchemaReadWhileItChanges", testSchemaReadWhileItChanges},
 	{"SettingsOfTheRole", testSettingsOfTheRole},
 	{"Truncate", testTruncate},
 	{"SchemaGone", testSchemaGone},
@@ -159,6 +162,52 @@ func testIndexBuiltConcurrently(t *testing.T, site *site) {
 			want(t, "the index is valid", scan[bool](t, dial(t, url), "index_is_valid"), true)
 		})
 	}
+}
+
+// changesOnError changes the schema once, when a statement has failed for want of a table.
+type changesOnError struct{ change func() }
+
+func (c *changesOnError) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func (c *changesOnError) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	if change := c.change; change != nil && isNoTable(data.Err) {
+		c.change = nil
+		change()
+	}
+}
+
+// The versions are read right when another process commits the migrations that record versions while they are read.
+func testSchemaReadWhileItChanges(t *testing.T, site *site) {
+	url := site.server.Copy(t, site.template)
+	other, client := open(t, url)
+	for {
+		found, err := other.Schema(t.Context())
+		must(t, err)
+		if found.Have < migration.Recorded {
+			break
+		}
+		_, err = other.MigrateDown(t.Context())
+		must(t, err)
+	}
+	changes := &changesOnError{change: func() {
+		_, err := client.Migrate(t.Context())
+		must(t, err)
+	}}
+	config, err := pgxpool.ParseConfig(url)
+	must(t, err)
+	config.ConnConfig.Tracer = changes
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	must(t, err)
+	t.Cleanup(pool.Close)
+	store, err := newBackendOn(pool)
+	must(t, err)
+	t.Cleanup(func() { shut(t, store) })
+	found, err := store.Schema(t.Context())
+	must(t, err)
+	want(t, "the versions were read before and after", changes.change == nil, true)
+	want(t, "the version", found.Applied, found.Want)
 }
 
 // asksForLock says when a connection asks for a lock.

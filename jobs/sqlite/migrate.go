@@ -58,16 +58,29 @@ func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
 	return schemaOf(ctx, s.readDB)
 }
 
-// schemaOf reads goose's table without making it, and what the migrations say of themselves.
-func schemaOf(ctx context.Context, pool statementPool) (found engine.Schema, err error) {
+// schemaOf reads goose's table without making it, and what the migrations say of themselves. It reads again when a migration was
+// committed between its statements: which of them it can run depends on the tables.
+func schemaOf(ctx context.Context, pool statementPool) (engine.Schema, error) {
 	known, err := migrations()
 	if err != nil {
-		return found, err
+		return engine.Schema{}, err
 	}
 	has, err := tablesOf(ctx, pool)
-	if err != nil {
-		return found, err
+	for err == nil {
+		found, wrong := schemaIn(ctx, pool, known, has)
+		if wrong == nil {
+			return found, nil
+		}
+		before := has
+		if has, err = tablesOf(ctx, pool); err == nil && has == before {
+			return found, wrong
+		}
 	}
+	return engine.Schema{}, err
+}
+
+// schemaIn reads the schema of a database with these tables.
+func schemaIn(ctx context.Context, pool statementPool, known migration.Set, has tables) (found engine.Schema, err error) {
 	var applied, recorded string
 	if has.versions {
 		statement := "schema_version"
@@ -87,13 +100,9 @@ func schemaOf(ctx context.Context, pool statementPool) (found engine.Schema, err
 	found.Unversioned = found.Applied == 0 && has.queue
 	switch {
 	case found.Applied == 0 && has.earlier:
-		return found, fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another file, or drop its tables",
+		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another file, or drop its tables",
 			earlierVersionTable)
-	case found.Applied == 0 || has.queue:
-		return found, nil
-	}
-	// The first migration may have been committed between the two reads: now its table is there.
-	if has, err = tablesOf(ctx, pool); err == nil && !has.queue {
+	case found.Applied != 0 && !has.queue:
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table sqluice_jobs), which cannot be migrated: use another file, or drop its tables",
 			versionTable, found.Applied)
 	}
@@ -234,12 +243,24 @@ func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goos
 		}
 	}
 	if to == upward {
-		migration.Announce(s.options.logger, found)
+		if err := s.announce(found); err != nil {
+			return adopted, err
+		}
 	}
 	if found.Have > 0 && (to == downward || len(found.Pending) > 0) { // a migration may count jobs anew, as a recount does
 		return adopted, s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, found.Have, to, run) })
 	}
 	return adopted, s.migrateFrom(ctx, found.Have, to, run)
+}
+
+// announce logs which programs the migrations will refuse. It logs nothing while a first migration that was cut off is finished: no
+// program has run on what it left.
+func (s *schema) announce(found engine.Schema) error {
+	unfinished, err := s.side.exists(unfinishedFile)
+	if err == nil && !unfinished {
+		migration.Announce(s.options.logger, found)
+	}
+	return err
 }
 
 // adopt compares the queue's tables, which have no versions, with what the migrations make in a database in memory, and records the

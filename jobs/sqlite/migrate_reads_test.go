@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/queue/migration"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// changesBetween is a pool that changes the schema between the read of the tables and that of the versions.
+type changesBetween struct {
+	statementPool
+	change func()
+}
+
+func (c *changesBetween) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if change := c.change; change != nil && query != control("has_tables") {
+		c.change = nil
+		change()
+	}
+	return c.statementPool.QueryRowContext(ctx, query, args...)
+}
+
+// The versions are read right when another process commits a migration, or undoes one, while they are read.
+func TestSchemaReadWhileItChanges(t *testing.T) {
+	downTo := func(store *backend, version int64) {
+		for {
+			found, err := store.Schema(t.Context())
+			must(t, err)
+			if found.Have <= version {
+				return
+			}
+			_, err = store.MigrateDown(t.Context())
+			must(t, err)
+		}
+	}
+	up := func(client *jobs.Client) {
+		_, err := client.Migrate(t.Context())
+		must(t, err)
+	}
+	known, err := migrations()
+	must(t, err)
+	for have := range known.Newest() {
+		store, client := queue(t)
+		read := func(what string, change func(), want int64) {
+			found, err := schemaOf(t.Context(), &changesBetween{store.readDB, change})
+			must(t, err)
+			if found.Applied != want || slices.Contains(found.Pending, found.Have) {
+				t.Errorf("%s, read while at %d: %+v, want version %d", what, have, found, want)
+			}
+		}
+		downTo(store, have)
+		read("a migration", func() { up(client) }, known.Newest())
+		if have >= migration.Recorded { // before the first record, no statement fails for want of its table
+			continue
+		}
+		read("a migration undone", func() { downTo(store, have) }, have)
+	}
+}
