@@ -84,6 +84,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	printTable(stdout, rows)
 	code := 0
 	for _, r := range rows {
+		r.printWrong(stderr) // once more, at the end of a long log
 		code = max(code, r.code())
 	}
 	return code
@@ -159,9 +160,7 @@ func (c choice) try(l lane, engine string, stderr io.Writer) row {
 	if errors.Is(err, errNotHere) {
 		return row{lane: l, trial: t, skipped: err}
 	}
-	t.printFaults(stderr)
-	if err != nil {
-		fmt.Fprintf(stderr, "error: lane %d on %s: %v\n", l.number, engine, err)
-	}
-	return row{lane: l, trial: t, err: err, took: time.Since(began)}
+	r := row{lane: l, trial: t, err: err, took: time.Since(began)}
+	r.printWrong(stderr)
+	return r
 }

@@ -54,8 +54,9 @@ func (t tally) count() int { return len(t.lost) + len(t.doubled) + len(t.stale) 
 // shown is the number of faults of each sort that are printed in full.
 const shown = 20
 
-// printFaults prints the faults found.
-func (t *trial) printFaults(out io.Writer) {
+// printWrong prints the faults found, and why the lane did not finish.
+func (r row) printWrong(out io.Writer) {
+	t := r.trial
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, sort := range []struct {
@@ -67,8 +68,11 @@ func (t *trial) printFaults(out io.Writer) {
 				fmt.Fprintf(out, "... and %d more\n", len(sort.list)-shown)
 				break
 			}
-			fmt.Fprintf(out, "%s: %s\n", sort.name, text)
+			fmt.Fprintf(out, "%s: lane %d on %s: %s\n", sort.name, r.lane.number, t.engine, text)
 		}
+	}
+	if r.err != nil {
+		fmt.Fprintf(out, "error: lane %d on %s: %v\n", r.lane.number, t.engine, r.err)
 	}
 }
 
