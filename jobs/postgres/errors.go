@@ -226,7 +226,7 @@ func met(e *pgconn.PgError) bool { return e.Code == codeSerialization || e.Code 
 // neverGiven reports whether the server does not know the number of a transaction yet that it gave before a crash.
 func neverGiven(err error) bool { return hasCode(err, codeFuture) }
 
-// isNoTable reports whether a statement failed for want of a table.
+// isNoTable reports whether a statement failed because a table is missing.
 func isNoTable(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == codeNoTable

@@ -164,7 +164,7 @@ func testIndexBuiltConcurrently(t *testing.T, site *site) {
 	}
 }
 
-// changesOnError changes the schema once, when a statement has failed for want of a table.
+// changesOnError changes the schema once, when a statement has failed because a table is missing.
 type changesOnError struct{ change func() }
 
 func (c *changesOnError) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {

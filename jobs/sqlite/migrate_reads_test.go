@@ -54,7 +54,7 @@ func TestSchemaReadWhileItChanges(t *testing.T) {
 		}
 		downTo(store, have)
 		read("a migration", func() { up(client) }, known.Newest())
-		if have >= migration.Recorded { // before the first record, no statement fails for want of its table
+		if have >= migration.Recorded { // before the first record, no statement needs its table
 			continue
 		}
 		read("a migration undone", func() { downTo(store, have) }, have)
