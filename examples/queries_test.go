@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/markdown"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )

@@ -11,9 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sqluice/sqluice/internal/gates"
 	"github.com/sqluice/sqluice/internal/markdown"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/gates"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
@@ -67,7 +67,7 @@ func TestEverySnippetIsTested(t *testing.T) {
 					t.Errorf("%s:%d: a snippet of %s must be run", page, fence.Line, fence.Language)
 				}
 			case fence.Language == "text", fence.Language == "sh", isLeftOut:
-			case fence.Language == "diff" && page == "docs/changing-sql.md": // internal/trial makes these edits
+			case fence.Language == "diff" && page == "docs/changing-sql.md": // internal/test/trial makes these edits
 			default:
 				t.Errorf("%s:%d: no test knows the language %q", page, fence.Line, fence.Language)
 			}
@@ -102,7 +102,7 @@ func TestPagesQuoteTheExamples(t *testing.T) {
 func sources(t *testing.T) []string {
 	t.Helper()
 	var list []string
-	for _, pattern := range []string{"../jobs/example*_test.go", "recipes/*_test.go", "../internal/install/testdata/*/main.go.txt", "../jobs/*/example*_test.go", "../admin/example_test.go", "../metrics/example_test.go", "../telemetry/example_test.go", "guides/*_test.go"} {
+	for _, pattern := range []string{"../jobs/example*_test.go", "recipes/*_test.go", "../internal/test/install/testdata/*/main.go.txt", "../jobs/*/example*_test.go", "../admin/example_test.go", "../metrics/example_test.go", "../telemetry/example_test.go", "guides/*_test.go"} {
 		files, err := filepath.Glob(filepath.FromSlash(pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no file matches %s: %v", pattern, err)
@@ -146,7 +146,7 @@ var sqlTests = map[string]string{
 	"docs/sql.md": "TestContractRuns", "docs/unique.md": "TestContractRuns",
 	"docs/schedules.md": "TestSQLSnippets", "docs/languages.md": "TestSQLSnippets", "docs/settings.md": "TestSQLSnippets",
 	"docs/postgres.md":     "TestSQLOfPostgres",
-	"docs/changing-sql.md": "TestExamplesOfThePage of internal/trial",
+	"docs/changing-sql.md": "TestExamplesOfThePage of internal/test/trial",
 	"docs/queries.md":      "TestQueriesForOperators",
 	"docs/security.md":     "TestWhatIsForgottenIsInNoFile of jobs/postgres",
 }

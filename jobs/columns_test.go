@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/internal/test/conformance"
 	"github.com/sqluice/sqluice/jobs"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 

@@ -3,8 +3,8 @@ package metrics_test
 import (
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/costs"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/costs"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 	"github.com/sqluice/sqluice/metrics"

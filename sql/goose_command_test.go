@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	port "github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 	"github.com/sqluice/sqluice/jobs/sqlite"

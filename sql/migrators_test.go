@@ -15,7 +15,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
 // Programs that start together all migrate, on a file that does not exist yet or is old: each migration runs once, and

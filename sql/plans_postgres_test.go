@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/gates"
+	"github.com/sqluice/sqluice/internal/test/gates"
 )
 
 // tableStates are what a table may hold and, what matters more, what the server believes that it holds: it plans by the

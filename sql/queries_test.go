@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/gates"
+	"github.com/sqluice/sqluice/internal/test/gates"
 )
 
 func statements(t *testing.T, engine string) []gates.Statement {

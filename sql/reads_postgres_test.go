@@ -19,7 +19,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
 // unknownRows are the jobs that a state inserts after the last ANALYZE, which found done jobs alone.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/gates"
 	"github.com/sqluice/sqluice/internal/markdown"
+	"github.com/sqluice/sqluice/internal/test/gates"
 )
 
 var (

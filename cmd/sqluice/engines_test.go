@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
 // tests are, by name, those that a queue of either engine must pass. Each gets a queue without jobs.

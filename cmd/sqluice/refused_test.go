@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
 // TestARefusedJobDoesNotStopTheOthers: of several jobs those are changed that the database does not refuse.

@@ -21,7 +21,7 @@ import (
 	"github.com/sqluice/sqluice/examples/recipes/shop"
 	"github.com/sqluice/sqluice/examples/recipes/sqlc"
 	"github.com/sqluice/sqluice/examples/recipes/sqlx"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/examples/recipes/reports"
 	"github.com/sqluice/sqluice/examples/recipes/shop"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 

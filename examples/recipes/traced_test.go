@@ -13,7 +13,7 @@ import (
 
 	"github.com/sqluice/sqluice/examples/recipes/databasesql"
 	"github.com/sqluice/sqluice/examples/recipes/shop"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 	"github.com/sqluice/sqluice/jobs/sqlite"

@@ -126,7 +126,7 @@ func engineName(pkg, suite string) string {
 func table(r results) string {
 	var b strings.Builder
 	b.WriteString("# Conformance tests by engine\n\n")
-	b.WriteString("Written by `make conformance`, which runs the suite in `internal/conformance` on each engine. DO NOT EDIT.\n\n")
+	b.WriteString("Written by `make conformance`, which runs the suite in `internal/test/conformance` on each engine. DO NOT EDIT.\n\n")
 	fmt.Fprintf(&b, "%d tests, on %s. A dash means that the engine has no such test.\n", len(r.byTest), strings.Join(r.engines, "; "))
 	last := ""
 	for _, test := range slices.Sorted(maps.Keys(r.byTest)) {

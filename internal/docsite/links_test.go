@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/gates"
 	"github.com/sqluice/sqluice/internal/markdown"
+	"github.com/sqluice/sqluice/internal/test/gates"
 )
 
 func root(t *testing.T) string {

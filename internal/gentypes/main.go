@@ -1,6 +1,6 @@
 // Command gentypes writes six files: db/types.go, an alias for every type that sqlc generated for SQLite; db/convert.go and
 // jobs/sqlite/convert.go, which make the parameters of one statement from those of another; db/timed.go, which times statements; jobs/postgres/queries.go, which gives the
-// generated PostgreSQL code those types; and internal/costs/counted_test.go, which counts statements. `make generate` runs it from the
+// generated PostgreSQL code those types; and internal/test/costs/counted_test.go, which counts statements. `make generate` runs it from the
 // root of the repository.
 package main
 
@@ -29,7 +29,7 @@ func main() {
 		sqliteConverter("jobs/sqlite/convert.go"),
 		timer("db/sqlite/querier.go", "db/timed.go"),
 		adapter("db/postgres/querier.go", "jobs/postgres/queries.go"),
-		counter("db/sqlite/querier.go", "internal/costs/counted_test.go"),
+		counter("db/sqlite/querier.go", "internal/test/costs/counted_test.go"),
 	)
 	if err != nil {
 		log.Fatalf("gentypes: %v", err)

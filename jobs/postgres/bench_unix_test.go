@@ -5,8 +5,8 @@ package postgres
 import (
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/costs"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/costs"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 

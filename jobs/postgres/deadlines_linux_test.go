@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/conformance"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/conformance"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/internal/test/conformance"
 )
 
 // What docs/security.md says removes what was forgotten from the files of the tables and from the statistics.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 

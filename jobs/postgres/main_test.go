@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
 // SharedServer is the server of the tests that do not stop theirs.

@@ -3,8 +3,8 @@ package postgres
 import (
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/conformance"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/conformance"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
 // A shell script, by psql, uses each feature.

@@ -3,8 +3,8 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/conformance"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/conformance"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 

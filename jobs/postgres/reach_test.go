@@ -11,7 +11,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/faultvfs"
+	"github.com/sqluice/sqluice/internal/test/faultvfs"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )

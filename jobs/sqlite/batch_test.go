@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	sqlgates "github.com/sqluice/sqluice/internal/gates"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	sqlgates "github.com/sqluice/sqluice/internal/test/gates"
 	"github.com/sqluice/sqluice/jobs"
 )
 

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/costs"
+	"github.com/sqluice/sqluice/internal/test/costs"
 	"github.com/sqluice/sqluice/jobs"
 )
 

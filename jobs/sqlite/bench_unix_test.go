@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/costs"
+	"github.com/sqluice/sqluice/internal/test/costs"
 	"github.com/sqluice/sqluice/jobs"
 )
 

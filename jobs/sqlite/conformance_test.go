@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqluice/sqluice/internal/conformance"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/test/conformance"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/internal/test/conformance"
 )
 
 func TestDeadlines(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/faultvfs"
+	"github.com/sqluice/sqluice/internal/test/faultvfs"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/internal/test/conformance"
 )
 
 // What docs/security.md says removes all bytes of what was forgotten, while the queue is open.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/internal/test/conformance"
 	"github.com/sqluice/sqluice/jobs"
 )
 
