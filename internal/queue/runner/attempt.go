@@ -15,7 +15,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Attempt is one run of a job by this process, and the Holder of its handler's copy. The state's mu guards its mutable fields.
+// Attempt is one run of a job by this process, and the Holder of its handler's copy. The ledger's mutex guards its mutable fields.
 type Attempt struct {
 	executor *executor
 	job      jobtype.Job
@@ -34,8 +34,8 @@ type Attempt struct {
 	endedAt   time.Time // when the heartbeat first saw its context ended
 	reported  bool      // its handler was reported as stuck
 
-	course
-	end lifecycle.End // once it is over
+	course course
+	end    lifecycle.End // once it is over
 
 	refused refused
 }
@@ -75,10 +75,10 @@ func (a *Attempt) waitedUntil(t time.Time) time.Duration {
 // claim makes the attempt's context. Callers hold mu.
 func (a *Attempt) claim(now time.Time) {
 	a.claimed = now
-	a.ctx, a.cancel = context.WithCancelCause(a.executor.values)
+	a.ctx, a.cancel = context.WithCancelCause(a.executor.env.values)
 	a.stop = func() {}
-	if a.executor.ending != nil {
-		a.cancel(a.executor.ending)
+	if life := &a.executor.ledger.life; life.phase == phaseCancelled {
+		a.cancel(life.cause)
 	}
 }
 
@@ -90,7 +90,7 @@ func (a *Attempt) prevented() error {
 	if err := context.Cause(a.ctx); err != nil {
 		return err
 	}
-	if a.job.StartBy.IsZero() || a.executor.store.Now().Before(a.job.StartBy) {
+	if a.job.StartBy.IsZero() || a.executor.env.store.Now().Before(a.job.StartBy) {
 		return nil
 	}
 	return &verdict{kind: verdictExpired, err: errors.New(lifecycle.NotStartedBy(a.job.StartBy))}
@@ -128,7 +128,7 @@ func (a *Attempt) decrypt() error {
 	if !cipher.Encrypted(a.job.Payload) {
 		return nil
 	}
-	payload, err := a.executor.cipher.Open(a.job.Kind, cipher.Payload, string(a.job.Payload))
+	payload, err := a.executor.env.cipher.Open(a.job.Kind, cipher.Payload, string(a.job.Payload))
 	switch {
 	case errors.Is(err, cipher.ErrNoKey):
 		return Unable(err)
@@ -141,11 +141,9 @@ func (a *Attempt) decrypt() error {
 
 // clock has the time for the handler run from now on.
 func (a *Attempt) clock() {
-	timeout := cmp.Or(a.job.Timeout, a.executor.config.Timeout)
+	timeout := cmp.Or(a.job.Timeout, a.executor.env.config.Timeout)
 	if timeout <= 0 {
 		return
 	}
-	a.executor.mu.Lock()
-	defer a.executor.mu.Unlock()
-	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, jobtype.ErrTimeout)
+	a.executor.ledger.do(func() { a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, jobtype.ErrTimeout) })
 }

@@ -18,10 +18,10 @@ type batchSize int
 
 // writeTime is the step that bounds for how long a cycle keeps other writers waiting.
 func writeTime() step {
-	return step{narrow: func(p *producer, queue string, n int) int { return min(n, p.batch.of(p.queues[queue].total)) }}
+	return step{narrow: func(l *loop, queue string, n int) int { return min(n, l.batch.of(l.slots.queues[queue].total)) }}
 }
 
-// of returns the batch of a queue with so many slots.
+// of returns the batch of a queue with that number of slots.
 func (b batchSize) of(slots int) int {
 	return max(int(b), min(slots, batchSlots))
 }

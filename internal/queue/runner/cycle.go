@@ -13,32 +13,23 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
-// cycle is one transaction of the producer. Its functions may run more than once.
+// cycle carries out a plan in one transaction. Its functions may run more than once.
 type cycle struct {
-	*completer
-	executor *executor
-	steps    steps
-	ended    []*Attempt // to be recorded
-	wants    map[string]int64
-	slots    map[string]int64 // how many of those begin at once
-	behind   bool             // the cycle before promoted as many jobs as it might: promote more, also when none can be claimed
-	due      time.Time        // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
-	simple   bool             // it only claims, and the producer looks again: see [engine.Exchange]
-	many     bool             // many queues wanted jobs: wants are those that a look found to have some
-	only     []int64          // the only jobs that it claims, without a promotion before; nil means all
-
-	outcome
+	env       *env
+	completer *completer
+	plan      plan
+	did       outcome
 }
 
-// outcome is what the functions of a cycle did.
+// outcome is what a cycle did.
 type outcome struct {
 	left      lifecycle.Left
 	lost      []*lifecycle.End
-	promote   int64 // how many jobs it might promote
+	promote   int64 // the most jobs that it promotes
 	promoted  int64
-	rows      map[string][]*Attempt // what was claimed from each queue, before it was judged
+	rows      map[string][]*Attempt // the claimed jobs of each queue, before they were judged
 	claimed   []*Attempt
-	committed []func()        // to be called when it is committed
+	committed []func()        // called when it is committed
 	more      map[string]bool // queues in which another claim may find something
 	short     map[string]bool // queues that gave some, but less than was wanted
 	returned  map[string]bool // queues from which jobs were claimed that must not wait for a slot
@@ -47,29 +38,25 @@ type outcome struct {
 	began     time.Time       // when its functions began
 	now       time.Time       // by the store's clock, at that time
 	took      time.Duration   // the time of its transaction
-	held      time.Duration   // how long its functions took while all other writers waited; 0 where they do not
+	held      time.Duration   // the time of its functions while all other writers waited; 0 where they do not
 }
 
-func (c *cycle) promotes() bool {
-	return c.behind || len(c.wants) > 0 || c.many && !c.due.IsZero() && !c.due.After(c.store.Now())
-}
-
-// exchange returns what the engine runs in one transaction: it records ends, promotes what is due and claims, and then judges what
-// was claimed.
+// exchange returns what the engine runs in one transaction: it records ends, promotes what is due and claims, and then judges the
+// claimed jobs.
 func (c *cycle) exchange() *engine.Exchange {
-	x := &engine.Exchange{Simple: c.simple, Claiming: c.promotes(), Keep: c.keepAll, Judge: c.judge, Note: c.note}
+	x := &engine.Exchange{Simple: c.plan.simple, Claiming: c.plan.promotes(c.env.store.Now()), Keep: c.keepAll, Judge: c.judge, Note: c.note}
 	x.Begin = func() {
 		c.reset()
-		x.Now, x.Due = core.Micros(c.now), 0
-		if !c.due.IsZero() {
-			x.Due = core.Micros(c.due)
+		x.Now, x.Due = core.Micros(c.did.now), 0
+		if !c.plan.due.IsZero() {
+			x.Due = core.Micros(c.plan.due)
 		}
 	}
-	if len(c.ended) > 0 {
-		x.Returning = slices.ContainsFunc(c.ended, func(a *Attempt) bool { return a.end.Fate.Returns() })
-		x.Releasing = slices.ContainsFunc(c.ended, func(a *Attempt) bool { return a.job.UniqueKey != "" })
+	if ended := c.plan.ended; len(ended) > 0 {
+		x.Returning = slices.ContainsFunc(ended, func(a *Attempt) bool { return a.end.Fate.Returns() })
+		x.Releasing = slices.ContainsFunc(ended, func(a *Attempt) bool { return a.job.UniqueKey != "" })
 		x.Record = func(ctx context.Context, q db.Querier) (err error) {
-			if c.lost, err = lifecycle.Finish(ctx, c.store, q, c.now, c.ends(c.ended), c.left); err != nil {
+			if c.did.lost, err = lifecycle.Finish(ctx, c.env.store, q, c.did.now, c.completer.ends(ended), c.did.left); err != nil {
 				return fmt.Errorf("record ends of attempts: %w", err)
 			}
 			return nil
@@ -78,19 +65,19 @@ func (c *cycle) exchange() *engine.Exchange {
 	if !x.Claiming {
 		return x
 	}
-	if c.only == nil {
-		x.Promote = c.allDue
+	if c.plan.listed == nil {
+		x.Promote = c.runDue
 		x.Look = func(ctx context.Context, q db.Querier) error {
-			next, err := c.steps.next(ctx, q)
+			next, err := c.completer.steps.next(ctx, q)
 			if err == nil {
-				x.Due, c.looked, c.next = next, true, core.Time(next)
+				x.Due, c.did.looked, c.did.next = next, true, core.Time(next)
 			}
 			return err
 		}
 	}
-	for queue, n := range c.wants {
+	for queue, n := range c.plan.wants {
 		x.Claims = append(x.Claims, func(ctx context.Context, q db.Querier) (err error) {
-			c.rows[queue], err = c.claimFrom(ctx, q, queue, n, x.NoneDueBefore)
+			c.did.rows[queue], err = c.claimFrom(ctx, q, queue, n, x.NoneDueBefore)
 			return err
 		})
 	}
@@ -99,34 +86,34 @@ func (c *cycle) exchange() *engine.Exchange {
 
 // note adds what the cycle recorded to the counts.
 func (c *cycle) note(ctx context.Context, q db.Querier) error {
-	c.held = time.Since(c.began)
-	return c.left.Conclude(ctx, q, core.Micros(c.now))
+	c.did.held = time.Since(c.did.began)
+	return c.did.left.Conclude(ctx, q, core.Micros(c.did.now))
 }
 
-// keepAll keeps all that a simple cycle has claimed, if every step would.
+// keepAll keeps all jobs that a simple cycle has claimed, if every step would.
 func (c *cycle) keepAll() bool {
-	for _, attempts := range c.rows {
+	for _, attempts := range c.did.rows {
 		if !c.keepsAll(attempts) {
 			return false
 		}
 	}
-	for _, attempts := range c.rows {
-		c.claimed = append(c.claimed, attempts...)
+	for _, attempts := range c.did.rows {
+		c.did.claimed = append(c.did.claimed, attempts...)
 	}
 	return true
 }
 
-// judge keeps of what was claimed what must run now.
+// judge keeps the claimed jobs that must run now.
 func (c *cycle) judge(ctx context.Context, q db.Querier) error {
-	if c.claimed = nil; c.simple {
-		c.left = lifecycle.NewLeft() // nothing was recorded before, and the transaction after a simple claim may run more than once
+	if c.did.claimed = nil; c.plan.simple {
+		c.did.left = lifecycle.NewLeft() // nothing was recorded before, and the transaction after a simple claim may run more than once
 	}
-	for queue, attempts := range c.rows {
+	for queue, attempts := range c.did.rows {
 		kept, err := c.judged(ctx, q, queue, attempts)
 		if err != nil {
 			return err
 		}
-		c.claimed = append(c.claimed, kept...)
+		c.did.claimed = append(c.did.claimed, kept...)
 	}
 	return nil
 }
@@ -134,57 +121,57 @@ func (c *cycle) judge(ctx context.Context, q db.Querier) error {
 // commit runs the cycle as one transaction.
 func (c *cycle) commit(ctx context.Context) error {
 	began, x := time.Now(), c.exchange()
-	err := c.store.Exchange(ctx, x)
-	c.took = time.Since(began)
+	err := c.env.store.Exchange(ctx, x)
+	c.did.took = time.Since(began)
 	if !x.Alone {
-		c.held = 0
+		c.did.held = 0
 	}
 	if err != nil {
 		return err
 	}
-	for _, fn := range c.committed {
+	for _, fn := range c.did.committed {
 		fn()
 	}
 	return nil
 }
 
-// reset forgets what an earlier run of the functions did.
+// reset clears what an earlier run of the functions did.
 func (c *cycle) reset() {
-	c.outcome = outcome{
-		began: time.Now(), now: c.store.Now(), left: lifecycle.NewLeft(), rows: make(map[string][]*Attempt, len(c.wants)),
+	c.did = outcome{
+		began: time.Now(), now: c.env.store.Now(), left: lifecycle.NewLeft(), rows: make(map[string][]*Attempt, len(c.plan.wants)),
 		more: map[string]bool{}, short: map[string]bool{}, returned: map[string]bool{},
 	}
 }
 
 // claimFrom claims up to n jobs of a queue: none while a scheduled job is due before noneDueBefore, unless that is 0.
 func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, noneDueBefore int64) ([]*Attempt, error) {
-	worker, lease := c.workerID(), c.now.Add(c.config.Lease)
+	worker, lease := c.completer.presence.workerID(), c.did.now.Add(c.env.config.Lease)
 	rows, committed, err := c.claimRows(ctx, q, db.ClaimJobsParams{
-		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(c.now), Kinds: c.kinds, Queue: queue, N: n,
+		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(c.did.now), Kinds: c.env.kinds, Queue: queue, N: n,
 		NoneDueBefore: noneDueBefore,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim jobs: %w", err)
 	}
 	if committed != nil {
-		c.committed = append(c.committed, committed)
+		c.did.committed = append(c.did.committed, committed)
 	}
-	c.more[queue] = int64(len(rows)) == n
-	c.short[queue] = len(rows) > 0 || len(c.ended) > 0
+	c.did.more[queue] = int64(len(rows)) == n
+	c.did.short[queue] = len(rows) > 0 || len(c.plan.ended) > 0
 	claimed := make([]*Attempt, len(rows))
 	for i, row := range rows {
-		claimed[i] = c.executor.attempt(jobrow.Claimed(row, queue, worker, c.now, lease))
+		claimed[i] = c.completer.executor.newAttempt(jobrow.Claimed(row, queue, worker, c.did.now, lease))
 	}
 	return claimed, nil
 }
 
 // claimRows runs the statement of a claim.
 func (c *cycle) claimRows(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
-	if c.only == nil {
-		return c.store.ClaimJobs(ctx, q, arg)
+	if c.plan.listed == nil {
+		return c.env.store.ClaimJobs(ctx, q, arg)
 	}
 	listed, err := q.ClaimListedJobs(ctx, db.ClaimListedJobsParams{
-		WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Queue: arg.Queue, Ids: core.JSONIDs(c.only),
+		WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Queue: arg.Queue, Ids: core.JSONIDs(c.plan.listed),
 	})
 	for _, row := range listed {
 		rows = append(rows, db.ClaimJobsRow(row))
@@ -192,13 +179,13 @@ func (c *cycle) claimRows(ctx context.Context, q db.Querier, arg db.ClaimJobsPar
 	return rows, nil, err
 }
 
-// signals is what others want to know of the cycle.
+// signals returns the signals of the cycle to others.
 func (c *cycle) signals() core.Signal {
 	var signals core.Signal
-	if len(c.returned) > 0 || c.left.Released() > 0 {
+	if len(c.did.returned) > 0 || c.did.left.Released() > 0 {
 		signals |= core.WorkReady
 	}
-	for _, a := range c.ended {
+	for _, a := range c.plan.ended {
 		switch a.end.Fate {
 		case lifecycle.FateDone, lifecycle.FateCancel:
 			signals |= core.JobEnded
@@ -207,23 +194,4 @@ func (c *cycle) signals() core.Signal {
 		}
 	}
 	return signals
-}
-
-// claimsOnly reports whether a cycle only claims from one queue, for free slots, after a notification, as of the first job after a
-// rest. An engine for which each statement is a round trip then sends the claim and its commit in one, in place of three. The claim
-// takes nothing when a scheduled job is due; another cycle then promotes and claims. While a suspect job runs claimsOnly returns
-// false, because the claim could take a job that must wait for that one.
-func (p *producer) claimsOnly(c *cycle) bool {
-	if len(c.ended) > 0 || c.behind || len(c.wants) != 1 || !p.notified || !p.next.IsZero() && !p.next.After(p.store.Now()) {
-		return false
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.holdsSuspects() {
-		return false
-	}
-	for queue, n := range c.wants {
-		return n <= c.slots[queue]
-	}
-	return false
 }

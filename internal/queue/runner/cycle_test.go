@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/queue/clock"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/outage"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -78,40 +76,40 @@ func (q *endlessQuerier) ClaimJobs(_ context.Context, arg db.ClaimJobsParams) ([
 	return rows, nil
 }
 
-// endlessProducer returns a producer with so many ends to record.
-func endlessProducer(t *testing.T, store engine.Store, ends int, handle func()) *producer {
+// endlessLoop returns a loop with a number of ends to record.
+func endlessLoop(t *testing.T, store engine.Store, ends int, handle func()) *loop {
 	t.Helper()
 	config := Config{Lease: time.Minute, MaxCrashes: 3}
 	handlers := map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { handle(); return nil }}}
 	r := runOf(t, store, config, map[string]int{jobtype.DefaultQueue: 1000}, handlers)
 	for i := range ends {
 		a := r.attemptOf(db.ClaimJobsRow{ID: int64(i + 1), Kind: "k", Attempt: 1})
-		r.running[a.fence()] = a
+		r.ledger.running[a.fence()] = a
 		a.end = lifecycle.End{Job: &a.job}
-		r.ended = append(r.ended, a)
+		r.ledger.ended = append(r.ledger.ended, a)
 	}
-	return &producer{run: r, steps: allSteps(), claimable: map[string]bool{}, alarm: clock.NewAlarm(store.Now), trouble: outage.New(r.log), backoff: engine.NoBackoff{}}
+	return r.newLoop()
 }
 
-func (p *producer) cycleOf(wants int64) *cycle {
-	return &cycle{
-		completer: p.completer, executor: p.executor, steps: p.steps, ended: p.ended,
+func (l *loop) cycleOf(wants int64) *cycle {
+	return l.completer.cycle(plan{
+		ended: l.ledger.ended,
 		wants: map[string]int64{jobtype.DefaultQueue: wants}, slots: map[string]int64{jobtype.DefaultQueue: wants},
-	}
+	})
 }
 
 // While the end of a job on its last chance is not recorded, another such job does not begin.
 func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
-	p := endlessProducer(t, &endless{}, 1, nil)
-	ended := p.ended[0]
+	l := endlessLoop(t, &endless{}, 1, nil)
+	ended := l.ledger.ended[0]
 	ended.over, ended.job.Crashes = true, 2
 	for _, recorded := range []bool{true, false} {
-		c := p.cycleOf(1)
+		c := l.cycleOf(1)
 		if !recorded {
-			c.ended = nil
+			c.plan.ended = nil
 		}
 		snoozed := &snoozing{}
-		other := p.attemptOf(db.ClaimJobsRow{ID: 2, Kind: "k", Attempt: 3, Crashes: 2, Payload: "0"})
+		other := (&run{executor: l.executor}).attemptOf(db.ClaimJobsRow{ID: 2, Kind: "k", Attempt: 3, Crashes: 2, Payload: "0"})
 		kept, err := c.judged(t.Context(), snoozed, jobtype.DefaultQueue, []*Attempt{other})
 		if err != nil {
 			t.Fatal(err)

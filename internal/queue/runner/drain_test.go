@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// A draining producer that waits for others' jobs looks soon at first, and less often in the course of time.
+// A draining loop that waits for others' jobs looks soon at first, and less often in the course of time.
 func TestDrainLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &producer{run: runOf(t, &endless{}, Config{Drain: true}, nil, nil)}
+		l := runOf(t, &endless{}, Config{Drain: true}, nil, nil).newLoop()
 		for n, want := range map[int]time.Duration{0: drainFirst, 1: 2 * drainFirst, 3: 8 * drainFirst, 7: drainLast, 1000: drainLast} {
-			for what, count := range map[string]*int{"looks": &p.emptyLooks, "cycles": &p.misses} {
+			for what, count := range map[string]*int{"looks": &l.emptyLooks, "cycles": &l.misses} {
 				*count = n
-				if got := p.nextLook(time.Time{}).Sub(p.store.Now()); got != want {
+				if got := l.nextLook(time.Time{}).Sub(l.env.store.Now()); got != want {
 					t.Errorf("after %d %s in vain it sleeps for %v, not %v", n, what, got, want)
 				}
 				*count = 0
 			}
 		}
-		soon := p.store.Now().Add(time.Millisecond)
-		if got := p.nextLook(soon); !got.Equal(soon) {
+		soon := l.env.store.Now().Add(time.Millisecond)
+		if got := l.nextLook(soon); !got.Equal(soon) {
 			t.Errorf("a job that falls due at %v is waited for until %v", soon, got)
 		}
-		p.config.Drain = false
-		if got := p.nextLook(time.Time{}); !got.IsZero() {
+		l.env.config.Drain = false
+		if got := l.nextLook(time.Time{}); !got.IsZero() {
 			t.Errorf("a worker that waits for notifications looks at %v", got)
 		}
 	})

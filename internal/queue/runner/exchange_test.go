@@ -36,8 +36,8 @@ func (q *cancelling) AddJobChanges(_ context.Context, arg db.AddJobChangesParams
 
 // After a simple claim the second transaction may run more than once: each run notes the same.
 func TestJudgeAfterASimpleClaimRunsAgain(t *testing.T) {
-	c := endlessProducer(t, &endless{}, 0, func() {}).cycleOf(2)
-	c.ended, c.simple = nil, true
+	c := endlessLoop(t, &endless{}, 0, func() {}).cycleOf(2)
+	c.plan.ended, c.plan.simple = nil, true
 	x, q := c.exchange(), &cancelling{}
 	x.Begin()
 	for _, claim := range x.Claims {
@@ -60,12 +60,12 @@ func TestJudgeAfterASimpleClaimRunsAgain(t *testing.T) {
 
 // A transaction that runs again knows what was due before it.
 func TestExchangeThatRunsAgainIsDue(t *testing.T) {
-	c := endlessProducer(t, &endless{}, 0, func() {}).cycleOf(2)
-	c.due = time.Now().Add(-time.Second)
+	c := endlessLoop(t, &endless{}, 0, func() {}).cycleOf(2)
+	c.plan.due = time.Now().Add(-time.Second)
 	x := c.exchange()
 	for run := range 2 {
 		if x.Begin(); !x.IsDue() {
-			t.Errorf("run %d has Due %d, not %d", run, x.Due, core.Micros(c.due))
+			t.Errorf("run %d has Due %d, not %d", run, x.Due, core.Micros(c.plan.due))
 		}
 		if err := x.Look(t.Context(), &endlessQuerier{}); err != nil || x.IsDue() {
 			t.Errorf("run %d: after a look that found nothing Due is %d, %v", run, x.Due, err)
@@ -83,8 +83,8 @@ func TestHeartbeatThatPanicsEndsTheRun(t *testing.T) {
 	r := runOf(t, &shaky{}, Config{Lease: time.Second}, map[string]int{"q": 2}, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	(&heartbeat{run: r, stop: cancel}).Run(ctx)
-	if err := r.fatalError(); err == nil || ctx.Err() == nil || context.Cause(ctx) == context.DeadlineExceeded {
+	r.newHeartbeat(cancel).Run(ctx)
+	if err, _ := r.ledger.faults(); err == nil || ctx.Err() == nil || context.Cause(ctx) == context.DeadlineExceeded {
 		t.Errorf("the run's error is %v, the context's %v", err, ctx.Err())
 	}
 }

@@ -1,17 +1,26 @@
 package runner
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// executor runs attempts in slots.
+// executor runs attempts in slots. Any goroutine may call its methods.
 type executor struct {
-	*env
-	*state
-	next chan *Attempt // to a goroutine that is free
+	env    *env
+	ledger *ledger
+	slots  *slots
+	next   chan *Attempt // to a goroutine that is free
+
+	warned sync.Map // kinds of which the log says that their RetryDelay is negative
 }
 
 // start runs an attempt on a goroutine that has run others, if one is free: its stack has grown already to what handlers
@@ -34,56 +43,145 @@ func (x *executor) run(a *Attempt) {
 		}
 		select {
 		case a = <-x.next:
-		case <-x.finished:
+		case <-x.env.finished:
 			return
 		}
 	}
 }
 
-// attempt returns that of a job which was claimed.
-func (x *executor) attempt(job jobtype.Job) *Attempt {
-	a := &Attempt{executor: x, job: job, handler: x.handlers[job.Kind]}
-	x.settings.Settings(job.Kind, a.handler.Settings).Fill(&a.job)
+// newAttempt returns the Attempt of a claimed job.
+func (x *executor) newAttempt(job jobtype.Job) *Attempt {
+	a := &Attempt{executor: x, job: job, handler: x.env.handlers[job.Kind]}
+	x.env.settings.Settings(job.Kind, a.handler.Settings).Fill(&a.job)
 	a.job.SetHolder(a)
 	return a
 }
 
-// end gives the slot of an attempt to the next one that waits for it, if any, and its end to the producer.
-func (x *executor) end(a *Attempt, end lifecycle.End, began time.Time, called bool) (next *Attempt) {
-	now := time.Now()
-	x.mu.Lock()
-	q := x.queues[a.job.Queue]
-	q.ended(a, now.Sub(began))
-	next = q.next(now)
-	lost := false
-	if a.over {
-		x.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
-	} else {
-		end.Result = a.result
-		a.ran, a.waited, a.readied = called, a.waitedUntil(began), began.Sub(a.claimed)
-		lost = x.settle(a, end, now.Sub(began))
+// dispatch starts the handlers of claimed jobs, best first, as far as there are slots.
+func (x *executor) dispatch(claimed []*Attempt) {
+	if len(claimed) == 0 {
+		return
 	}
-	wake := !x.gathering || !x.mayGather()
-	x.mu.Unlock()
+	slices.SortFunc(claimed, better)
+	starting, lost := x.slots.admit(claimed)
+	for _, a := range starting {
+		x.start(a)
+	}
+	for _, a := range lost {
+		tellFinished(x.env.observer, a, lifecycle.FateLost)
+	}
+}
+
+// better compares attempts by the order in which jobs start.
+func better(a, b *Attempt) int {
+	return cmp.Or(
+		cmp.Compare(b.job.Priority, a.job.Priority),
+		a.job.RunAfter.Compare(b.job.RunAfter),
+		cmp.Compare(a.job.ID, b.job.ID),
+	)
+}
+
+// finish gives the end of an attempt to the loop, and returns the next attempt for its slot; nil when none waits.
+func (x *executor) finish(a *Attempt, end lifecycle.End, began time.Time, called bool) (next *Attempt) {
+	now := time.Now()
+	lost, late, wake := false, false, false
+	x.ledger.do(func() {
+		q := x.slots.queues[a.job.Queue]
+		q.vacate(a, now.Sub(began))
+		next = q.next(now)
+		if late = a.over; !late {
+			end.Result = a.result
+			a.course = course{ran: called, waited: a.waitedUntil(began), readied: began.Sub(a.claimed)}
+			lost = x.ledger.settle(a, end, now.Sub(began))
+		}
+		wake = x.ledger.activity != gathering || !x.ledger.mayGather()
+	})
+	if late {
+		x.env.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
+	}
 	if lost {
-		tellFinished(x.observer, a, lifecycle.FateLost)
+		tellFinished(x.env.observer, a, lifecycle.FateLost)
 	}
 	a.stop()
 	a.cancel(nil)
 	if wake {
-		x.signal()
+		x.ledger.signal()
 	}
 	return next
 }
 
-// endWithout settles an attempt whose handler has not returned.
-func (x *executor) endWithout(a *Attempt, why error, took time.Duration) {
-	end := a.overrun(why, x.config.StuckAfter)
-	x.mu.Lock()
-	lost := x.settle(a, end, took)
-	x.mu.Unlock()
+// finishWithout settles an attempt whose handler has not returned.
+func (x *executor) finishWithout(a *Attempt, why error, took time.Duration) {
+	end := a.overrun(why, x.env.config.StuckAfter)
+	lost := false
+	x.ledger.do(func() { lost = x.ledger.settle(a, end, took) })
 	if lost {
-		tellFinished(x.observer, a, lifecycle.FateLost)
+		tellFinished(x.env.observer, a, lifecycle.FateLost)
 	}
-	x.signal()
+	x.ledger.signal()
+}
+
+// warnNegativeDelay logs, once for each kind, that its RetryDelay or a handler with RetryIn asked for a negative delay.
+func (x *executor) warnNegativeDelay(kind string, delay time.Duration) {
+	if _, warned := x.warned.LoadOrStore(kind, true); !warned {
+		x.env.log.Warn("a retry was asked for after a negative delay; the default applies", "kind", kind, "delay", delay)
+	}
+}
+
+// execution is one call of an attempt's handler. It is kept small: a slot whose handler waits should need a stack of 4 KB.
+type execution struct {
+	attempt  *Attempt
+	next     *Attempt // the attempt to run next in the same slot; nil when none waits
+	began    time.Time
+	err      error // the handler's
+	called   bool  // the handler was called
+	returned bool  // and returned
+	settled  bool  // the attempt has its outcome
+	exiting  bool  // runtime.Goexit ends this goroutine
+}
+
+// run runs the handler to its end, however it ends, and settles the outcome. All that is the application's code runs on
+// this goroutine: the middleware and the handler, then the methods of its error or panic value and the kind's RetryDelay.
+func (e *execution) run() {
+	a := e.attempt
+	tellStarted(a.executor.env.observer, a)
+	e.began = time.Now()
+	defer e.settle()
+	if e.err = a.prevented(); e.err == nil {
+		e.err = a.ready()
+	}
+	if e.err == nil {
+		a.clock()
+		e.called = true
+		e.err = a.handler.Run(a.ctx, &a.job)
+	}
+	e.returned = true
+}
+
+// settle judges how the handler ended and ends the attempt. run defers it, so that it recovers panics.
+func (e *execution) settle() {
+	defer e.finish()
+	var stack string
+	if p := recover(); p != nil {
+		stack = string(debug.Stack())
+		e.err = fmt.Errorf("panic: %v", p)
+	} else if !e.returned {
+		e.err, stack, e.exiting = errors.New("the handler called runtime.Goexit"), string(debug.Stack()), true
+	}
+	end := e.attempt.judge(e.err, stack)
+	end.Unstarted = !e.called && end.Fate == lifecycle.FateUnable
+	e.settled = true
+	e.next = e.attempt.executor.finish(e.attempt, end, e.began, e.called)
+}
+
+// finish ends the attempt when the application's code that settle calls ended by runtime.Goexit. When this goroutine ends,
+// another one runs the next attempt.
+func (e *execution) finish() {
+	if !e.settled {
+		e.exiting = true
+		e.next = e.attempt.executor.finish(e.attempt, e.attempt.unjudged(), e.began, e.called)
+	}
+	if e.exiting && e.next != nil {
+		e.attempt.executor.start(e.next)
+	}
 }

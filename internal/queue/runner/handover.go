@@ -1,21 +1,26 @@
 package runner
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
-	// handoverFirst and handoverLast bound how long a queue is left alone after it declined a job, for example while it is
+	// handoverFirst and handoverLast bound the time for which a queue is not asked after it declined a job, for example while it is
 	// paused or has others: longer each time in a row. A declined handover costs a transaction that is rolled back.
 	handoverFirst = 10 * time.Millisecond
 	handoverLast  = time.Second
 
-	// handoverMost is how long a slot is kept for a job whose insert waits, for example for a row lock, on an engine where
-	// others can write meanwhile.
+	// handoverMost is the longest time for which a slot is kept for a job whose insert waits, for example for a row lock, on an engine
+	// where others can write meanwhile.
 	handoverMost = time.Second
 )
 
@@ -30,59 +35,114 @@ type handover struct {
 	kept   bool // the slot still is
 }
 
-// reserve keeps a slot and begins a cycle for one handover. It returns nil unless the producer waits for a notification, the
-// queue has a free slot and no other handover goes on: jobs that arrive faster are claimed by the producer, many in one
+// reserve keeps a slot and begins a cycle for one handover. It returns nil unless the loop waits for a notification, the
+// queue has a free slot and no other handover goes on: jobs that arrive faster are claimed by the loop, many in one
 // transaction.
-func (r *run) reserve(kind, queue string) *handover {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	q := r.queues[queue]
-	if q == nil || q.free() == 0 || r.handlers[kind].Run == nil || !r.resting || r.handingOver || len(r.ended) > 0 ||
-		r.closing || r.ending != nil || r.fatal != nil || r.worker.id == 0 || time.Now().Before(q.handover.until) {
+func (r *run) reserve(kind, queue string) (h *handover) {
+	if r.env.handlers[kind].Run == nil {
 		return nil
 	}
-	r.handingOver = true
-	q.kept++
-	return &handover{run: r, queue: queue, worker: r.worker.id, cycle: r.cycles.begin(), began: time.Now(), kept: true}
+	r.ledger.do(func() {
+		q, l, worker := r.slots.queues[queue], r.ledger, r.presence.workerID()
+		if q == nil || q.free() == 0 || l.activity != resting || r.slots.handingOver || len(l.ended) > 0 ||
+			l.life.phase != phaseWorking || l.life.fatal != nil || worker == 0 || time.Now().Before(q.handover.until) {
+			return
+		}
+		r.slots.handingOver = true
+		q.kept++
+		h = &handover{run: r, queue: queue, worker: worker, cycle: l.cycles.begin(), began: time.Now(), kept: true}
+	})
+	return h
 }
 
-// claim returns what an insert says of the worker, as of now.
+// claim returns the worker's columns of the inserted job, as of now.
 func (h *handover) claim(now time.Time) *engine.Claim {
 	return &engine.Claim{
-		WorkerID: h.worker, StartedAt: core.Micros(now), LeaseUntil: core.Micros(now.Add(h.run.config.Lease)), Kinds: h.run.kinds,
+		WorkerID: h.worker, StartedAt: core.Micros(now), LeaseUntil: core.Micros(now.Add(h.run.env.config.Lease)), Kinds: h.run.env.kinds,
 		Patience: handoverMost,
 	}
 }
 
-// attempt returns that of the job that was inserted with a claim of that time.
+// attempt returns the Attempt of the job that was inserted with a claim of that time.
 func (h *handover) attempt(in engine.Insert, now time.Time) *Attempt {
-	return h.run.executor.attempt(jobrow.Claimed(in.Claim.Row, in.Job.Queue, h.worker, now, now.Add(h.run.config.Lease)))
+	return h.run.executor.newAttempt(jobrow.Claimed(in.Claim.Row, in.Job.Queue, h.worker, now, now.Add(h.run.env.config.Lease)))
 }
 
 // start dispatches a job that the run's worker has claimed.
 func (h *handover) start(claimed *Attempt) {
 	claimed.kept, h.kept = true, false
 	h.run.executor.dispatch([]*Attempt{claimed})
-	tellCycle(h.run.observer, 0, 1, 0, time.Since(h.began))
+	tellCycle(h.run.env.observer, 0, 1, 0, time.Since(h.began))
 }
 
 // end gives the slot back, if it is still kept.
 func (h *handover) end() {
-	r := h.run
-	r.mu.Lock()
-	q := r.queues[h.queue]
-	if h.kept {
-		q.kept--
-		q.handover.until = time.Now().Add(min(handoverFirst<<min(q.handover.declined, 10), handoverLast))
-		q.handover.declined++
-	} else if q != nil { // else the queue was removed, and its job has ended
-		q.handover.declined = 0
+	r, wake := h.run, false
+	r.ledger.do(func() {
+		q := r.slots.queues[h.queue]
+		if h.kept {
+			q.kept--
+			q.handover.until = time.Now().Add(min(handoverFirst<<min(q.handover.declined, 10), handoverLast))
+			q.handover.declined++
+		} else if q != nil { // else the queue was removed, and its job has ended
+			q.handover.declined = 0
+		}
+		r.slots.handingOver = false
+		r.ledger.cycles.end(h.cycle)
+		// The loop may have gone without the slot, or wait for the end of the handover.
+		wake = h.kept || r.ledger.life.phase != phaseWorking || r.env.config.Drain
+	})
+	if wake {
+		r.ledger.signal()
 	}
-	r.handingOver = false
-	r.cycles.end(h.cycle)
-	tell := h.kept || r.closing || r.config.Drain // the producer may have gone without the slot, or wait for this to end
-	r.mu.Unlock()
-	if tell {
-		r.signal()
+}
+
+// Registry lists the runs of one client that can take a job which is being enqueued. The zero value is an empty list.
+type Registry struct {
+	mu   sync.Mutex
+	runs []*run // never changed, but replaced
+}
+
+func (g *Registry) add(r *run) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.runs = append(slices.Clone(g.runs), r)
+}
+
+func (g *Registry) remove(r *run) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.runs = slices.DeleteFunc(slices.Clone(g.runs), func(other *run) bool { return other == r })
+}
+
+// HandOver inserts a job that is due as claimed by a run that takes it, and starts it. final is false when the caller must insert
+// the job normally: no run takes it, or the handover itself may have caused the failure.
+func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (ids []int64, final bool, err error) {
+	h := g.reserve(in.Job.Kind, in.Job.Queue)
+	if h == nil {
+		return nil, false, nil
 	}
+	defer h.end() // also when a handler of events of the application panics
+	store := h.run.env.store
+	now := store.Now()
+	in.Claim = h.claim(now)
+	ids, err = store.Insert(ctx, in)
+	if err != nil {
+		return nil, ctx.Err() != nil || errors.Is(err, jobtype.ErrUnknownOutcome) || !engine.Refused(err) && store.CanRetry(err), err
+	}
+	h.start(h.attempt(in, now))
+	return ids, true, nil
+}
+
+// reserve returns a handover to a run that takes the job; nil when there is none. The caller must call its end.
+func (g *Registry) reserve(kind, queue string) *handover {
+	g.mu.Lock()
+	runs := g.runs
+	g.mu.Unlock()
+	for _, r := range runs {
+		if h := r.reserve(kind, queue); h != nil {
+			return h
+		}
+	}
+	return nil
 }

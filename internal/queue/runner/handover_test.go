@@ -14,10 +14,11 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// resting returns a run whose producer waits for a notification, with two slots.
-func resting(t *testing.T) *run {
+// resting returns a run whose loop waits for a notification, with two slots.
+func restingRun(t *testing.T) *run {
 	r := runOf(t, &endless{}, Config{}, map[string]int{"q": 2}, map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { return nil }}})
-	r.worker, r.resting = worker{id: 7}, true
+	r.presence.id.Store(7)
+	r.ledger.activity = resting
 	return r
 }
 
@@ -29,22 +30,22 @@ func TestRunsThatTakeAJob(t *testing.T) {
 		taken  bool
 	}{
 		"idle":              {taken: true},
-		"one slot left":     {change: func(s *run) { s.queues["q"].active = 1 }, taken: true},
-		"no slot left":      {change: func(s *run) { s.queues["q"].active = 2 }},
-		"slots kept":        {change: func(s *run) { s.queues["q"].active, s.queues["q"].kept = 1, 1 }},
-		"producer at work":  {change: func(s *run) { s.resting = false }},
+		"one slot left":     {change: func(s *run) { s.slots.queues["q"].active = 1 }, taken: true},
+		"no slot left":      {change: func(s *run) { s.slots.queues["q"].active = 2 }},
+		"slots kept":        {change: func(s *run) { s.slots.queues["q"].active, s.slots.queues["q"].kept = 1, 1 }},
+		"loop at work":      {change: func(s *run) { s.ledger.activity = working }},
 		"another job":       {change: func(s *run) { s.reserve("k", "q") }},
-		"outcomes":          {change: func(s *run) { s.ended = make([]*Attempt, 1) }},
-		"stopping":          {change: func(s *run) { s.closing = true }},
-		"handlers ended":    {change: func(s *run) { s.ending = jobtype.ErrStopping }},
-		"fault":             {change: func(s *run) { s.fatal = errors.New("no") }},
-		"declared dead":     {change: func(s *run) { s.worker = worker{} }},
-		"declined":          {change: func(s *run) { s.queues["q"].handover.until = time.Now().Add(time.Hour) }},
-		"declined long ago": {change: func(s *run) { s.queues["q"].handover.until = time.Now().Add(-time.Hour) }, taken: true},
+		"outcomes":          {change: func(s *run) { s.ledger.ended = make([]*Attempt, 1) }},
+		"stopping":          {change: func(s *run) { s.ledger.life.phase = phaseStopping }},
+		"handlers ended":    {change: func(s *run) { s.ledger.cancelHandlers(jobtype.ErrStopping) }},
+		"fault":             {change: func(s *run) { s.ledger.life.fatal = errors.New("no") }},
+		"declared dead":     {change: func(s *run) { s.presence.id.Store(0) }},
+		"declined":          {change: func(s *run) { s.slots.queues["q"].handover.until = time.Now().Add(time.Hour) }},
+		"declined long ago": {change: func(s *run) { s.slots.queues["q"].handover.until = time.Now().Add(-time.Hour) }, taken: true},
 		"another kind":      {kind: "other"},
 		"another queue":     {queue: "other"},
 	} {
-		s := resting(t)
+		s := restingRun(t)
 		if test.change != nil {
 			test.change(s)
 		}
@@ -60,14 +61,14 @@ func TestRunsThatTakeAJob(t *testing.T) {
 			t.Errorf("%s: there is a handover without a run that takes it", name)
 		}
 		d.add(s)
-		kept := s.queues["q"].kept
+		kept := s.slots.queues["q"].kept
 		if h := d.reserve(kind, queue); (h != nil) != test.taken {
 			t.Errorf("%s: a job is taken: %t", name, h != nil)
-		} else if test.taken && (s.queues["q"].kept != kept+1 || s.idle() || h.worker != 7) {
-			t.Errorf("%s: %d slots are kept, idle: %t, by the worker %d", name, s.queues["q"].kept, s.idle(), h.worker)
+		} else if test.taken && (s.slots.queues["q"].kept != kept+1 || s.ledger.isIdle() || h.worker != 7) {
+			t.Errorf("%s: %d slots are kept, idle: %t, by the worker %d", name, s.slots.queues["q"].kept, s.ledger.isIdle(), h.worker)
 		}
 		d.remove(s)
-		left := resting(t)
+		left := restingRun(t)
 		d.remove(left) // is not there
 		d.add(left)
 		d.remove(left)
@@ -80,17 +81,17 @@ func TestRunsThatTakeAJob(t *testing.T) {
 // A queue that declines jobs is asked less and less often, until it takes one.
 func TestQueueThatDeclines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := resting(t)
-		l := s.queues["q"]
+		s := restingRun(t)
+		l := s.slots.queues["q"]
 		for n, wait := range []time.Duration{handoverFirst, 2 * handoverFirst, 4 * handoverFirst, 8 * handoverFirst, 16 * handoverFirst, 32 * handoverFirst, 64 * handoverFirst, handoverLast, handoverLast} {
 			h := s.reserve("k", "q")
 			if h == nil {
 				t.Fatalf("no run takes job %d", n)
 			}
-			if h.end(); s.handingOver || l.kept != 0 || !s.idle() || len(s.changed) != 1 {
-				t.Fatalf("after job %d: engaged %t, %d slots kept, idle %t, %d signals", n, s.handingOver, l.kept, s.idle(), len(s.changed))
+			if h.end(); s.slots.handingOver || l.kept != 0 || !s.ledger.isIdle() || len(s.ledger.changed) != 1 {
+				t.Fatalf("after job %d: engaged %t, %d slots kept, idle %t, %d signals", n, s.slots.handingOver, l.kept, s.ledger.isIdle(), len(s.ledger.changed))
 			}
-			<-s.changed
+			<-s.ledger.changed
 			time.Sleep(wait - 1)
 			if s.reserve("k", "q") != nil {
 				t.Fatalf("job %d came too soon", n+1)
@@ -98,15 +99,15 @@ func TestQueueThatDeclines(t *testing.T) {
 			time.Sleep(time.Nanosecond)
 		}
 		h := s.reserve("k", "q")
-		claimed := s.executor.attempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
+		claimed := s.executor.newAttempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
 		h.start(claimed)
 		if h.end(); l.handover.declined != 0 {
 			t.Errorf("it has declined %d jobs in a row", l.handover.declined)
 		}
 		synctest.Wait() // the handler has returned
-		close(s.finished)
-		if s.handingOver || l.kept != 0 || l.active != 0 || len(s.ended) != 1 || s.idle() {
-			t.Errorf("engaged %t, %d slots kept, %d active, %d outcomes", s.handingOver, l.kept, l.active, len(s.ended))
+		close(s.env.finished)
+		if s.slots.handingOver || l.kept != 0 || l.active != 0 || len(s.ledger.ended) != 1 || s.ledger.isIdle() {
+			t.Errorf("engaged %t, %d slots kept, %d active, %d outcomes", s.slots.handingOver, l.kept, l.active, len(s.ledger.ended))
 		}
 	})
 }
@@ -114,18 +115,18 @@ func TestQueueThatDeclines(t *testing.T) {
 // A stopping or draining run is signalled when a handover ends, also when the handed-over job itself has ended before.
 func TestEndOfAHandoverIsTold(t *testing.T) {
 	for name, wait := range map[string]func(*run){
-		"stop": func(s *run) { s.closing = true }, "drain": func(s *run) { s.config.Drain = true }, "neither": func(*run) {},
+		"stop": func(s *run) { s.ledger.life.phase = phaseStopping }, "drain": func(s *run) { s.env.config.Drain = true }, "neither": func(*run) {},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := resting(t)
+			s := restingRun(t)
 			h := s.reserve("k", "q")
-			h.start(s.executor.attempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())))
+			h.start(s.executor.newAttempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())))
 			synctest.Wait() // the handler has returned
-			close(s.finished)
-			<-s.changed
+			close(s.env.finished)
+			<-s.ledger.changed
 			wait(s)
-			if h.end(); len(s.changed) == 1 != (name != "neither") {
-				t.Errorf("%s: %d signals", name, len(s.changed))
+			if h.end(); len(s.ledger.changed) == 1 != (name != "neither") {
+				t.Errorf("%s: %d signals", name, len(s.ledger.changed))
 			}
 		})
 	}
@@ -133,7 +134,7 @@ func TestEndOfAHandoverIsTold(t *testing.T) {
 
 // While a slot is kept, nothing else gets it; a job that waits for one neither.
 func TestKeptSlot(t *testing.T) {
-	q := &slots{total: 2, prefetch: prefetch{most: 10, room: 10}}
+	q := &queueSlots{total: 2, prefetch: prefetch{most: 10, room: 10}}
 	q.kept = 1
 	if q.free() != 1 || q.wants(0, true) != 1 {
 		t.Errorf("%d slots are free, and %d jobs are wanted", q.free(), q.wants(0, true))
@@ -203,8 +204,8 @@ func TestHandoverThatFails(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &test.store
-			r := resting(t)
-			r.store = store
+			r := restingRun(t)
+			r.env.store = store
 			var g Registry
 			g.add(r)
 			ctx, cancel := context.WithTimeout(t.Context(), max(test.limit, time.Nanosecond))
@@ -216,7 +217,7 @@ func TestHandoverThatFails(t *testing.T) {
 			if final == test.again || !errors.Is(err, store.err) {
 				t.Errorf("%s: it is final: %t, %v", name, final, err)
 			}
-			if r.handingOver || r.queues["q"].kept != 0 || len(r.cycles.open) > 0 || r.queues["q"].active > 0 {
+			if r.slots.handingOver || r.slots.queues["q"].kept != 0 || len(r.ledger.cycles.open) > 0 || r.slots.queues["q"].active > 0 {
 				t.Errorf("%s: the handover goes on", name)
 			}
 		})

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// lookEach is how many queues the producer looks at one by one. Of more of them one statement finds those that have jobs, and
+	// lookEach is the largest number of queues that the loop looks at one by one. Of more of them one statement finds those that have jobs, and
 	// no cycle claims from more without having asked: else a wake-up would cost a statement for each queue.
 	lookEach = 4
 
-	// The bounds of when the producer looks again after it found a job that it could not claim. Another worker may hold its
+	// The bounds of the time after which the loop looks again when it found a job that it could not claim. Another worker may hold its
 	// row locked for the time of a claim and then not take it; and it may be pending before its time.
 	lookSoonest = time.Millisecond
 	lookLast    = time.Second
 
-	// The bounds of when a draining runner looks again whether others' jobs have ended: most of them soon have.
+	// The bounds of the time after which a draining runner looks again whether others' jobs have ended: most of them soon have.
 	drainFirst = time.Millisecond
 	drainLast  = 100 * time.Millisecond
 
@@ -30,68 +30,106 @@ const (
 	drainAhead = 50 * time.Millisecond
 )
 
-// look finds out without the write lock whether a cycle would claim anything; drained means that the run is over. Of many queues
-// it leaves those in wants that have jobs. A fault counts as found: the cycle meets it again and deals with it.
-func (p *producer) look(ctx context.Context, wants map[string]int64) (found, drained bool) {
-	found, next, err := p.peek(ctx, wants)
+// lookFirst looks before a cycle that only claims, unless the last notification led to a claim. Of many queues it keeps the ones that
+// have jobs before every cycle, also one that has other work. found is also false when the loop must look again.
+func (l *loop) lookFirst(ctx context.Context, p plan, working bool) (found, drained bool) {
+	if working {
+		if p.many {
+			l.lookAlong(ctx, p)
+		}
+		return true, false
+	}
+	if l.notice.notified && l.notice.trusted && !p.many {
+		return true, false
+	}
+	if found, drained = l.look(ctx, p.wants); !found || drained {
+		return found, drained
+	}
+	if l.pauseBeforeClaim() {
+		l.lookEverywhere() // the look has left some out, and no timer is set
+		return false, false
+	}
+	return true, false
+}
+
+// pauseBeforeClaim pauses where other workers were faster before, and returns true when the loop must look again.
+func (l *loop) pauseBeforeClaim() bool {
+	pause := l.backoff.PauseBeforeClaim()
+	if pause == 0 {
+		return false
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.ledger.changed: // the cycle that records it claims as well
+	}
+	return true
+}
+
+// look reports without the write lock whether a cycle would claim anything; drained means that the run is over. Of many queues
+// it keeps the ones in wants that have jobs. A fault counts as found: the cycle meets it again and deals with it.
+func (l *loop) look(ctx context.Context, wants map[string]int64) (found, drained bool) {
+	found, next, err := l.peek(ctx, wants)
 	if err != nil {
 		return ctx.Err() == nil, false
 	}
-	p.next = next
+	l.next = next
 	if found {
 		return true, false
 	}
-	if p.config.Drain && p.drained(ctx) {
+	if l.env.config.Drain && l.drained(ctx) {
 		return false, true
 	}
-	p.trouble.Over("the database works again")
-	p.misses = 0
-	p.trust(false)
-	p.emptyLooks++
-	p.backoff.FoundNothing()
+	l.trouble.Over("the database works again")
+	l.misses = 0
+	l.notice.judge(false)
+	l.emptyLooks++
+	l.backoff.FoundNothing()
 	for queue := range wants { // and no other: one without a free slot was not looked at
-		delete(p.claimable, queue)
+		delete(l.claimable, queue)
 	}
-	p.alarm.Set(p.nextLook(next))
+	l.alarm.Set(l.nextLook(next))
 	return false, false
 }
 
-// lookAlong leaves those of many queues in wants that have jobs, before a cycle that has other work anyway, or that get jobs back from
-// the attempts that have ended. After a fault it leaves all.
-func (p *producer) lookAlong(ctx context.Context, wants map[string]int64, ended []*Attempt) {
-	before := maps.Clone(wants)
-	if _, next, err := p.peek(ctx, wants); err == nil {
-		p.next = next
+// lookAlong keeps the queues of many that have jobs in the plan, before a cycle that has other work anyway, and the ones that get jobs
+// back from the attempts that have ended. After a fault it keeps all.
+func (l *loop) lookAlong(ctx context.Context, p plan) {
+	before := maps.Clone(p.wants)
+	if _, next, err := l.peek(ctx, p.wants); err == nil {
+		l.next = next
 	}
-	for _, a := range ended {
+	for _, a := range p.ended {
 		if n, wanted := before[a.job.Queue]; wanted && a.end.Fate.Returns() {
-			wants[a.job.Queue], p.claimable[a.job.Queue] = n, true
+			p.wants[a.job.Queue], l.claimable[a.job.Queue] = n, true
 		}
 	}
 }
 
-// peek reads whether there is anything to claim or promote, and when the next job falls due. Of many queues it leaves those in
+// peek reads whether there is anything to claim or promote, and when the next job falls due. Of many queues it keeps the ones in
 // wants that have jobs; the others are not claimable any more.
-func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
+func (l *loop) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
 	var due bool
 	var claimable []string
+	store, kinds := l.env.store, l.env.kinds
 	queues, many := slices.Collect(maps.Keys(wants)), len(wants) > lookEach
-	err = p.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		us, err := p.steps.next(ctx, q)
+	err = store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		us, err := l.completer.steps.next(ctx, q)
 		if err != nil {
 			return err
 		}
 		next = core.Time(us)
-		due = us != 0 && us <= core.Micros(p.store.Now())
+		due = us != 0 && us <= core.Micros(store.Now())
 		if found = due; many {
-			claimable, err = p.store.ClaimableQueues(ctx, q, p.kinds, queues)
+			claimable, err = store.ClaimableQueues(ctx, q, kinds, queues)
 			return err
 		}
 		for _, queue := range queues {
 			if found {
 				break
 			}
-			if found, err = p.store.HasClaimableJobs(ctx, q, db.HasClaimableJobsParams{Kinds: p.kinds, Queue: queue}); err != nil {
+			if found, err = store.HasClaimableJobs(ctx, q, db.HasClaimableJobsParams{Kinds: kinds, Queue: queue}); err != nil {
 				return err
 			}
 		}
@@ -100,12 +138,12 @@ func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool
 	if err != nil || !many {
 		return found, next, err
 	}
-	p.leave(wants, claimable)
+	l.keepOnly(wants, claimable)
 	return due || len(wants) > 0, next, nil
 }
 
-// leave leaves in wants, and claimable, those of its queues that have jobs to claim.
-func (p *producer) leave(wants map[string]int64, claimable []string) {
+// keepOnly removes from wants, and from the claimable queues, every queue of wants without claimable jobs.
+func (l *loop) keepOnly(wants map[string]int64, claimable []string) {
 	has := make(map[string]bool, len(claimable))
 	for _, queue := range claimable {
 		has[queue] = true
@@ -113,25 +151,65 @@ func (p *producer) leave(wants map[string]int64, claimable []string) {
 	for queue := range wants {
 		if !has[queue] {
 			delete(wants, queue)
-			delete(p.claimable, queue)
+			delete(l.claimable, queue)
 		}
 	}
 }
 
 // drained reports whether a drain is complete: nothing runs here, and no other worker runs what could come back.
-func (p *producer) drained(ctx context.Context) bool {
-	if !p.idle() {
+func (l *loop) drained(ctx context.Context) bool {
+	if !l.ledger.isIdle() {
 		return false
 	}
 	var unfinished int64
-	ahead := drainAhead
-	if engine.ClockStands(p.store) {
+	ahead, store := drainAhead, l.env.store
+	if engine.ClockStands(store) {
 		ahead = 0 // it would wait for ever
 	}
-	soon := core.Micros(p.store.Now().Add(ahead))
-	err := p.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queues: core.JSONNames(p.names), Kinds: p.kinds, Now: soon})
+	soon := core.Micros(store.Now().Add(ahead))
+	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queues: core.JSONNames(l.served.names), Kinds: l.env.kinds, Now: soon})
 		return err
 	})
-	return err == nil && unfinished == 0 && !p.apart.tryAll(ctx)
+	return err == nil && unfinished == 0 && !l.refusals.tryAll(ctx)
+}
+
+// subscription is the loop's copy of the queues that it serves, with the notifications of their jobs.
+type subscription struct {
+	version  uint64   // of the queues
+	names    []string // sorted
+	wake     <-chan struct{}
+	unlisten func()
+}
+
+// serve takes in the queues of the run: it listens for their jobs before it looks at them.
+func (l *loop) serve() {
+	queues, version := l.env.served.Slots()
+	names := slices.Sorted(maps.Keys(queues))
+	wake, unlisten := l.env.store.Listen(core.WorkReady, names)
+	l.served.unlisten()
+	l.served = subscription{version, names, wake, unlisten}
+	l.slots.removeEmpty()
+	clear(l.claimable)
+	l.lookEverywhere()
+}
+
+// lookEverywhere makes the loop look at all its queues.
+func (l *loop) lookEverywhere() {
+	for _, queue := range l.served.names {
+		l.claimable[queue] = true
+	}
+}
+
+// takeWake takes a notification between two cycles: while one of many queues has a backlog, the loop does not rest, and the others,
+// which were looked at, must not wait for that.
+func (l *loop) takeWake() {
+	if len(l.served.names) <= lookEach || time.Until(l.backoff.QuietUntil()) > 0 {
+		return
+	}
+	select {
+	case <-l.served.wake:
+		l.lookEverywhere()
+	default:
+	}
 }

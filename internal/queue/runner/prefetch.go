@@ -36,7 +36,7 @@ type prefetch struct {
 }
 
 // wants returns how many jobs may wait when a cycle takes so long.
-func (p *prefetch) wants(s *slots, cycle time.Duration) int {
+func (p *prefetch) wants(s *queueSlots, cycle time.Duration) int {
 	if p.paused > 0 {
 		p.paused--
 		return 0

@@ -20,20 +20,20 @@ func promotion() step { return step{due: (*cycle).promoteDue, next: nextDue} }
 
 // promoteDue makes due jobs claimable, so that the claim chooses among them by priority.
 func (c *cycle) promoteDue(ctx context.Context, q db.Querier) (err error) {
-	c.promote = promoteMost
-	if !c.behind {
-		c.promote = promoteLeast
-		for _, n := range c.wants {
-			c.promote = min(c.promote+2*n, promoteMost)
+	c.did.promote = promoteMost
+	if !c.plan.behind {
+		c.did.promote = promoteLeast
+		for _, n := range c.plan.wants {
+			c.did.promote = min(c.did.promote+2*n, promoteMost)
 		}
 	}
-	if c.promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: core.Micros(c.now), N: c.promote}); err != nil {
+	if c.did.promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: core.Micros(c.did.now), N: c.did.promote}); err != nil {
 		return fmt.Errorf("promote due jobs: %w", err)
 	}
 	return nil
 }
 
-// nextDue finds out when the next scheduled job falls due.
+// nextDue returns when the next scheduled job falls due, in microseconds; 0 when none is scheduled.
 func nextDue(ctx context.Context, q db.Querier) (int64, error) {
 	next, err := q.GetNextRunAfter(ctx)
 	if err != nil {

@@ -24,16 +24,16 @@ func (c *Config) lastChance(job *jobtype.Job) bool {
 // lastChance is the step that runs one job on its last chance at a time.
 func lastChance() step {
 	return step{judge: (*cycle).putOff, keeps: func(c *cycle, claimed []*Attempt) bool {
-		return !slices.ContainsFunc(claimed, func(a *Attempt) bool { return c.config.lastChance(&a.job) })
+		return !slices.ContainsFunc(claimed, func(a *Attempt) bool { return c.env.config.lastChance(&a.job) })
 	}}
 }
 
 // suspicion is the step that claims no jobs that would have to wait beside one that was running when a process died before: what
 // waits when its process dies is charged with the crash as well. With FailOnBoot a crash costs more than an attempt.
 func suspicion() step {
-	return step{narrow: func(p *producer, queue string, n int) int {
-		if p.config.FailOnBoot || p.holdsSuspects() {
-			return min(n, p.queues[queue].free())
+	return step{narrow: func(l *loop, queue string, n int) int {
+		if l.env.config.FailOnBoot || l.slots.suspects > 0 {
+			return min(n, l.slots.queues[queue].free())
 		}
 		return n
 	}}
@@ -42,13 +42,13 @@ func suspicion() step {
 // putOff puts off, at no cost, all of a queue's claimed jobs that are on their last chance but the best one, and that as well
 // if the worker runs such a job already.
 func (c *cycle) putOff(ctx context.Context, q db.Querier, _ string, claimed []*Attempt) ([]*Attempt, error) {
-	last := func(a *Attempt) bool { return c.config.lastChance(&a.job) }
+	last := func(a *Attempt) bool { return c.env.config.lastChance(&a.job) }
 	if !slices.ContainsFunc(claimed, last) {
 		return claimed, nil
 	}
 	slices.SortFunc(claimed, better)
-	taken := slices.ContainsFunc(c.claimed, last) ||
-		slices.ContainsFunc(c.attempts(), func(a *Attempt) bool { return last(a) && !c.records(a) })
+	taken := slices.ContainsFunc(c.did.claimed, last) ||
+		slices.ContainsFunc(c.completer.ledger.attempts(), func(a *Attempt) bool { return last(a) && !c.records(a) })
 	kept := claimed[:0:0]
 	for _, a := range claimed {
 		if !last(a) || !taken {
@@ -56,10 +56,10 @@ func (c *cycle) putOff(ctx context.Context, q db.Querier, _ string, claimed []*A
 			taken = taken || last(a)
 			continue
 		}
-		// The longer the more often that was in vain: the job before it may be long.
+		// The delay grows with each postponement: the job before it may be long.
 		delay := min(time.Duration(1+a.job.Uncounted)*time.Second, lastChanceMost)
 		end := &lifecycle.End{Job: &a.job, Fate: lifecycle.FateSnooze, Delay: delay}
-		if err := lifecycle.Snooze(ctx, q, c.store.Now(), end, c.left); err != nil {
+		if err := lifecycle.Snooze(ctx, q, c.env.store.Now(), end, c.did.left); err != nil {
 			return nil, fmt.Errorf("put off a job on its last chance: %w", err)
 		}
 	}
@@ -68,7 +68,7 @@ func (c *cycle) putOff(ctx context.Context, q db.Querier, _ string, claimed []*A
 
 // records reports whether the cycle records the end of an attempt.
 func (c *cycle) records(a *Attempt) bool {
-	return slices.Contains(c.ended, a)
+	return slices.Contains(c.plan.ended, a)
 }
 
 // risk is the step that gives claimed jobs back that must not wait for a slot. Without a claim for more than the slots it keeps all.
@@ -78,7 +78,7 @@ func risk() step { return step{judge: (*cycle).returnRisky} }
 // process die, a crash is charged to all that it holds. A job on its last attempt would fail without having run; and beside
 // one that was running when a process died before, the others would be charged again and again.
 func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) ([]*Attempt, error) {
-	slots := int(c.slots[queue])
+	slots := int(c.plan.slots[queue])
 	if len(claimed) <= slots {
 		return claimed, nil
 	}
@@ -94,8 +94,8 @@ func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, cla
 		}
 	}
 	if len(back) > 0 {
-		c.returned[queue] = true
-		if err := lifecycle.Return(ctx, q, c.store.Now(), c.ends(back), c.left); err != nil {
+		c.did.returned[queue] = true
+		if err := lifecycle.Return(ctx, q, c.env.store.Now(), c.completer.ends(back), c.did.left); err != nil {
 			return nil, fmt.Errorf("give claimed jobs back: %w", err)
 		}
 	}

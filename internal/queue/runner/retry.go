@@ -48,16 +48,9 @@ func (a *Attempt) failedWith(end lifecycle.End, cause jobtype.Cause, err error, 
 	if a.job.AttemptsLeft() > 0 {
 		end.Fate = lifecycle.FateRetry
 		if end.Delay = delay(a.job, err); end.Delay < 0 {
-			a.executor.tellDelay(a.job.Kind, end.Delay)
+			a.executor.warnNegativeDelay(a.job.Kind, end.Delay)
 			end.Delay = DefaultRetryDelay(a.job, err)
 		}
 	}
 	return end
-}
-
-// tellDelay logs, once for each kind, that its RetryDelay or a handler with RetryIn asked for a negative delay.
-func (x *executor) tellDelay(kind string, delay time.Duration) {
-	if _, told := x.toldDelays.LoadOrStore(kind, true); !told {
-		x.log.Warn("a retry was asked for after a negative delay; the default applies", "kind", kind, "delay", delay)
-	}
 }

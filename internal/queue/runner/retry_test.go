@@ -19,7 +19,7 @@ func TestNegativeRetryDelay(t *testing.T) {
 		"k": {RetryDelay: func(jobtype.Job, error) time.Duration { return -time.Second }},
 	})
 	var log bytes.Buffer
-	r.log = slog.New(slog.NewTextHandler(&log, nil))
+	r.env.log = slog.New(slog.NewTextHandler(&log, nil))
 	for range 2 {
 		a := r.attemptOf(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 2, MaxAttempts: 5})
 		a.ctx = t.Context()

@@ -22,7 +22,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// env is what the parts of a run use and do not change.
+// env holds what the parts of a run share and do not change.
 type env struct {
 	store    engine.Store
 	observer *jobtype.Observer
@@ -34,6 +34,7 @@ type env struct {
 	notes    *refusal.Notes
 	values   context.Context // those of Run's context, for handlers; it does not end
 	writing  context.Context // those too; it ends when a stopping run gives up on the database
+	finished chan struct{}   // closed when the loop has returned
 
 	cipher    *cipher.Cipher // nil for none
 	declared  *declare.Enforcer
@@ -42,19 +43,21 @@ type env struct {
 	settings *jobrow.Declared // what counts for the jobs of kinds
 }
 
-// run is one call of Run: the parts of a worker, put together.
+// run is one call of Run: the parts of a worker, put together. Its loop is made when it has started.
 type run struct {
-	*env
-	*state
-	executor     *executor
-	completer    *completer
-	registration *registration
-	rescuer      *maintenance.Rescuer
-	rollup       *maintenance.Rollup
-	registry     *Registry
-	scope        *engine.Scope
-	prepare      func(context.Context) error
-	giveUp       context.CancelCauseFunc // ends writing
+	env       *env
+	ledger    *ledger
+	slots     *slots
+	executor  *executor
+	completer *completer
+	presence  *presence
+
+	rescuer  *maintenance.Rescuer
+	rollup   *maintenance.Rollup
+	registry *Registry
+	scope    *engine.Scope
+	prepare  func(context.Context) error
+	giveUp   context.CancelCauseFunc // ends writing
 }
 
 // Run claims jobs and runs them until ctx ends, or, with Config.Drain, until no job is left. Then it stops claiming, lets
@@ -68,7 +71,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 	log := callback.Logger(config.Log)
 	e := &env{
 		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
-		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx),
+		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx), finished: make(chan struct{}),
 		cipher: o.Scope.Cipher, schedules: o.Schedules, served: o.Queues,
 		declared: &declare.Enforcer{Scope: o.Scope, Log: log, Declared: o.Declared}, settings: o.Settings,
 	}
@@ -77,41 +80,43 @@ func Run(ctx context.Context, config Config, o Options) error {
 	defer giveUp(nil)
 	defer callback.Flush(e.observer, e.log, "the runner")
 	r := newRun(e, o)
-	defer e.served.end()
+	defer e.served.serve(nil)
 	r.giveUp = giveUp
 	return r.run(ctx)
 }
 
 func newRun(e *env, o Options) *run {
-	s := newState()
+	l := newLedger()
+	p := &presence{env: e, name: e.config.Name}
 	rollup := maintenance.NewRollup(o.Scope, e.log, e.notes, e.config.HistoryNames)
-	rescuer := &maintenance.Rescuer{
-		Store: e.store, Log: e.log, MaxCrashes: e.config.MaxCrashes, FailAll: e.config.FailOnBoot, Self: s.workerID, Rescued: rollup.Note,
+	p.rescuer = &maintenance.Rescuer{
+		Store: e.store, Log: e.log, MaxCrashes: e.config.MaxCrashes, FailAll: e.config.FailOnBoot, Self: p.workerID, Rescued: rollup.Note,
 		Notes: e.notes,
 	}
+	s := &slots{env: e, ledger: l, queues: map[string]*queueSlots{}}
+	x := &executor{env: e, ledger: l, slots: s, next: make(chan *Attempt)}
 	r := &run{
-		env: e, state: s, rescuer: rescuer, rollup: rollup, registry: o.Registry, scope: o.Scope, prepare: o.Prepare,
-		executor:     &executor{env: e, state: s, next: make(chan *Attempt)},
-		completer:    &completer{env: e, state: s, rollup: rollup},
-		registration: &registration{env: e, state: s, rescuer: rescuer},
+		env: e, ledger: l, slots: s, executor: x, presence: p, rescuer: p.rescuer, rollup: rollup,
+		completer: &completer{env: e, ledger: l, executor: x, presence: p, rollup: rollup, steps: allSteps()},
+		registry:  o.Registry, scope: o.Scope, prepare: o.Prepare,
 	}
-	e.served.begin(r)
+	e.served.serve(r)
 	return r
 }
 
 func (r *run) run(ctx context.Context) error {
-	if err := r.reach(ctx, func(ctx context.Context) error { return engine.CheckSchema(ctx, r.store) }); err != nil {
+	if err := r.reach(ctx, func(ctx context.Context) error { return engine.CheckSchema(ctx, r.env.store) }); err != nil {
 		return startFault(ctx, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer r.endHandlers(context.Canceled)
+	defer r.ledger.cancelHandlers(context.Canceled)
 	defer r.limitStop(ctx)()
 
 	// What keeps the worker alive goes on until the last outcome is recorded, so it does not end with ctx.
 	keep, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
-	if err := r.reach(ctx, r.registration.add); err != nil {
+	if err := r.reach(ctx, r.presence.add); err != nil {
 		return startFault(ctx, err)
 	}
 	for _, step := range []func(context.Context) error{r.prepare, r.declare, r.readSettings, r.rescuer.Boot, r.settleOverdue} {
@@ -119,32 +124,35 @@ func (r *run) run(ctx context.Context) error {
 			return errors.Join(startFault(ctx, err), r.remove())
 		}
 	}
-	queues, _ := r.served.Slots()
-	r.log.Info("worker started", "worker", r.config.Name, "queues", forLog(queues), "kinds", slices.Sorted(maps.Keys(r.handlers)))
+	queues, _ := r.env.served.Slots()
+	r.env.log.Info("worker started", "worker", r.presence.name, "queues", forLog(queues), "kinds", slices.Sorted(maps.Keys(r.env.handlers)))
 
 	var beside sync.WaitGroup
 	for _, service := range r.services(stop) {
-		beside.Go(func() { maintenance.Serve(keep, service, r.log) })
+		beside.Go(func() { maintenance.Serve(keep, service, r.env.log) })
 	}
 	beside.Go(func() { r.hurryStop(ctx) })
 	r.registry.add(r)
-	err := r.produce(ctx)
+	err := r.newLoop().run(ctx)
 	r.registry.remove(r)
-	close(r.finished)
+	close(r.env.finished)
 	stopKeeping()
 	beside.Wait()
-	r.rollup.Finish(r.writing)
-	err = errors.Join(err, r.schemaFault(), r.remove())
-	r.log.Info("worker stopped", "worker", r.config.Name)
+	r.rollup.Finish(r.env.writing)
+	_, schema := r.ledger.faults()
+	err = errors.Join(err, schema, r.remove())
+	r.env.log.Info("worker stopped", "worker", r.presence.name)
 	return err
 }
 
 // readSettings reads what counts for the jobs of kinds, which the heartbeat renews at each look.
-func (r *run) readSettings(ctx context.Context) error { return r.store.Read(ctx, r.settings.Read) }
+func (r *run) readSettings(ctx context.Context) error {
+	return r.env.store.Read(ctx, r.env.settings.Read)
+}
 
 // declare puts in force what the program declares.
 func (r *run) declare(ctx context.Context) error {
-	return r.declared.Start(ctx, declare.Worker{ID: r.workerID(), Name: r.config.Name})
+	return r.env.declared.Start(ctx, declare.Worker{ID: r.presence.workerID(), Name: r.presence.name})
 }
 
 // startFault returns the error of a start, and nil if it was only stopped.
@@ -158,31 +166,31 @@ func startFault(ctx context.Context, err error) error {
 // settleOverdue does for a drain what the scheduler does for other runs: pauses may have ended while no worker was there, successors may
 // have been left, and jobs may not have been started in time.
 func (r *run) settleOverdue(ctx context.Context) error {
-	if !r.config.Drain {
+	if !r.env.config.Drain {
 		return nil
 	}
-	return maintenance.SettleOverdue(ctx, r.store, &maintenance.Expiry{Store: r.store, Notes: r.notes, Ended: r.rollup.Note}, r.log)
+	return maintenance.SettleOverdue(ctx, r.env.store, &maintenance.Expiry{Store: r.env.store, Notes: r.env.notes, Ended: r.rollup.Note}, r.env.log)
 }
 
-// services are what works beside the producer. A new one is a line here.
+// services returns what works beside the loop. A new one is a line here.
 func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 	services := []maintenance.Service{
-		&heartbeat{run: r, stop: stop},
-		&maintenance.Pruner{Scope: r.scope, Retention: r.config.Retention, Log: r.log, Notes: r.notes, Pruned: r.rollup.Note},
+		r.newHeartbeat(stop),
+		&maintenance.Pruner{Scope: r.scope, Retention: r.env.config.Retention, Log: r.env.log, Notes: r.env.notes, Pruned: r.rollup.Note},
 		r.rollup,
 	}
-	if !r.config.Drain {
+	if !r.env.config.Drain {
 		services = append(services, &maintenance.Scheduler{
-			Store: r.store, Log: r.log, Declared: r.schedules, Notes: r.notes, Changed: r.rollup.Note,
+			Store: r.env.store, Log: r.env.log, Declared: r.env.schedules, Notes: r.env.notes, Changed: r.rollup.Note,
 		})
 	}
 	return services
 }
 
-// reach takes a step of the start, and waits for a database that is not ready yet, as when a server starts with the machine
-// or is a standby until the one before it is given up.
+// reach runs a step of the start, and retries while the database is not ready, as when a server starts with the machine
+// or is a standby that has not been promoted yet.
 func (r *run) reach(ctx context.Context, step func(context.Context) error) error {
-	trouble := outage.New(r.log)
+	trouble := outage.New(r.env.log)
 	for {
 		err := step(ctx)
 		if err == nil {
@@ -199,10 +207,10 @@ func (r *run) reach(ctx context.Context, step func(context.Context) error) error
 	}
 }
 
-// loggedQueues is how many queues a log line names.
+// loggedQueues is the largest number of queues that a log line names.
 const loggedQueues = 50
 
-// forLog returns queues for the log: the first by name, and how many others there are.
+// forLog returns queues for the log: the first by name, and the number of the others.
 func forLog(queues map[string]int) map[string]int {
 	if len(queues) <= loggedQueues {
 		return queues
@@ -215,20 +223,20 @@ func forLog(queues map[string]int) map[string]int {
 	return shown
 }
 
-// hurryStop cancels the handlers when the grace of a stop is over, and wakes the producer for each step of a stop.
+// hurryStop cancels the handlers when the grace of a stop is over, and wakes the loop for each step of a stop.
 func (r *run) hurryStop(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-	case <-r.finished:
+	case <-r.env.finished:
 		return
 	}
-	r.executor.closeQueues()
-	r.signal()
-	if r.config.Grace > 0 && !r.goesOnFor(r.config.Grace) {
+	r.slots.close()
+	r.ledger.signal()
+	if r.env.config.Grace > 0 && !r.goesOnFor(r.env.config.Grace) {
 		return
 	}
-	r.endHandlers(jobtype.ErrStopping)
-	if r.goesOnFor(min(r.config.StuckAfter, r.config.Stop/2)) {
+	r.ledger.cancelHandlers(jobtype.ErrStopping)
+	if r.goesOnFor(min(r.env.config.StuckAfter, r.env.config.Stop/2)) {
 		r.abandon()
 	}
 }
@@ -242,12 +250,12 @@ func (r *run) limitStop(ctx context.Context) (over func()) {
 		case <-ended:
 			return
 		}
-		timer := time.NewTimer(max(r.config.Grace, 0) + r.config.Stop)
+		timer := time.NewTimer(max(r.env.config.Grace, 0) + r.env.config.Stop)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 			r.giveUp(errStopTimeout)
-			r.signal()
+			r.ledger.signal()
 		case <-ended:
 		}
 	}()
@@ -259,23 +267,39 @@ var errStopTimeout = errors.New("the time for a stop is over")
 
 // remove removes the worker after the run. It leaves a goodbye when ends of attempts could not be recorded, or its row not changed.
 func (r *run) remove() error {
-	if len(r.attempts()) > 0 {
-		return r.registration.leave()
+	if len(r.ledger.attempts()) > 0 {
+		return r.presence.sayGoodbye()
 	}
-	ctx, cancel := context.WithTimeoutCause(r.writing, r.config.Stop, errStopTimeout)
+	ctx, cancel := context.WithTimeoutCause(r.env.writing, r.env.config.Stop, errStopTimeout)
 	defer cancel()
-	return r.registration.remove(ctx)
+	return r.presence.remove(ctx)
 }
 
 // abandon gives back the jobs of handlers that do not return, so that the run can stop without them.
 func (r *run) abandon() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, a := range r.running {
-		if !a.over {
-			r.log.Error("handler does not return: its job is given back without it", a.attrs()...)
-			r.settle(a, lifecycle.End{Job: &a.job, Fate: lifecycle.FateRelease}, time.Since(a.claimed))
+	var left []*Attempt
+	r.ledger.do(func() {
+		for _, a := range r.ledger.running {
+			if !a.over {
+				left = append(left, a)
+				r.ledger.settle(a, lifecycle.End{Job: &a.job, Fate: lifecycle.FateRelease}, time.Since(a.claimed))
+			}
 		}
+	})
+	for _, a := range left {
+		r.env.log.Error("handler does not return: its job is given back without it", a.attrs()...)
 	}
-	r.signal()
+	r.ledger.signal()
+}
+
+// goesOnFor reports whether the run still goes on after d.
+func (r *run) goesOnFor(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.env.finished:
+		return false
+	}
 }

@@ -16,45 +16,45 @@ import (
 // runOf returns a run that has not begun.
 func runOf(t *testing.T, store engine.Store, config Config, queues map[string]int, handlers map[string]Handler) *run {
 	t.Helper()
-	e := &env{store: store, config: config, served: NewQueues(queues), log: slog.New(slog.DiscardHandler), handlers: handlers, values: context.WithoutCancel(t.Context()), settings: &jobrow.Declared{}}
+	e := &env{store: store, config: config, served: NewQueues(queues), log: slog.New(slog.DiscardHandler), handlers: handlers, values: context.WithoutCancel(t.Context()), finished: make(chan struct{}), settings: &jobrow.Declared{}}
 	return newRun(e, Options{Scope: &engine.Scope{Store: store}, Registry: &Registry{}, Handlers: handlers})
 }
 
 // attemptOf returns an attempt of the run.
 func (r *run) attemptOf(row db.ClaimJobsRow) *Attempt {
-	return r.executor.attempt(jobrow.Claimed(row, jobtype.DefaultQueue, 1, time.Now(), time.Now()))
+	return r.executor.newAttempt(jobrow.Claimed(row, jobtype.DefaultQueue, 1, time.Now(), time.Now()))
 }
 
 // A fence that was made void by SQL, and used again, is another attempt's.
-func TestForgetLeavesAnotherAttempt(t *testing.T) {
+func TestRemoveLeavesAnotherAttempt(t *testing.T) {
 	s := runOf(t, &endless{}, Config{}, nil, nil)
 	old, other := s.attemptOf(db.ClaimJobsRow{ID: 1, Attempt: 1}), s.attemptOf(db.ClaimJobsRow{ID: 1, Attempt: 1})
-	s.running[other.fence()] = other
-	s.forget(old)
-	if s.running[other.fence()] != other {
+	s.ledger.running[other.fence()] = other
+	s.ledger.remove(old)
+	if s.ledger.running[other.fence()] != other {
 		t.Error("the other attempt is not running")
 	}
-	s.forget(other)
-	if len(s.running) > 0 {
-		t.Errorf("%d attempts are running", len(s.running))
+	s.ledger.remove(other)
+	if len(s.ledger.running) > 0 {
+		t.Errorf("%d attempts are running", len(s.ledger.running))
 	}
 }
 
 // When the contexts of handlers end, those of attempts that are claimed later do too.
-func TestEndHandlers(t *testing.T) {
+func TestCancelHandlers(t *testing.T) {
 	s := runOf(t, &endless{}, Config{}, nil, nil)
 	claim := func(id int64) *Attempt {
 		a := s.attemptOf(db.ClaimJobsRow{ID: id, Attempt: 1})
 		a.claim(time.Now())
-		s.running[a.fence()] = a
+		s.ledger.running[a.fence()] = a
 		return a
 	}
 	before := claim(1)
 	if err := before.ctx.Err(); err != nil {
 		t.Errorf("the context has ended: %v", err)
 	}
-	s.endHandlers(jobtype.ErrStopping)
-	s.endHandlers(context.Canceled) // the first cause is the one
+	s.ledger.cancelHandlers(jobtype.ErrStopping)
+	s.ledger.cancelHandlers(context.Canceled) // the first cause is the one
 	for _, a := range []*Attempt{before, claim(2)} {
 		if cause := context.Cause(a.ctx); !errors.Is(cause, jobtype.ErrStopping) {
 			t.Errorf("the context of job %d has ended by %v", a.job.ID, cause)

@@ -14,26 +14,27 @@ import (
 // A cycle only claims where it has nothing else to do.
 func TestCyclesThatOnlyClaim(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*producer, *cycle)
+		change func(*loop, *plan)
 		only   bool
 	}{
 		"slots for all":               {only: true},
-		"due later":                   {change: func(p *producer, _ *cycle) { p.next = time.Now().Add(time.Hour) }, only: true},
-		"due":                         {change: func(p *producer, _ *cycle) { p.next = time.Now() }},
-		"ends to record":              {change: func(_ *producer, c *cycle) { c.ended = make([]*Attempt, 1) }},
-		"more to promote":             {change: func(_ *producer, c *cycle) { c.behind = true }},
-		"without a notification":      {change: func(p *producer, _ *cycle) { p.notified = false }},
-		"a job that killed a process": {change: func(p *producer, _ *cycle) { p.suspects = 1 }},
-		"two queues":                  {change: func(_ *producer, c *cycle) { c.wants["other"], c.slots["other"] = 1, 1 }},
-		"no queue":                    {change: func(_ *producer, c *cycle) { delete(c.wants, "q") }},
-		"jobs ahead of a slot":        {change: func(_ *producer, c *cycle) { c.wants["q"]++ }},
+		"due later":                   {change: func(l *loop, _ *plan) { l.next = time.Now().Add(time.Hour) }, only: true},
+		"due":                         {change: func(l *loop, _ *plan) { l.next = time.Now() }},
+		"ends to record":              {change: func(_ *loop, p *plan) { p.ended = make([]*Attempt, 1) }},
+		"more to promote":             {change: func(_ *loop, p *plan) { p.behind = true }},
+		"without a notification":      {change: func(l *loop, _ *plan) { l.notice.notified = false }},
+		"a job that killed a process": {change: func(l *loop, _ *plan) { l.slots.suspects = 1 }},
+		"two queues":                  {change: func(_ *loop, p *plan) { p.wants["other"], p.slots["other"] = 1, 1 }},
+		"no queue":                    {change: func(_ *loop, p *plan) { delete(p.wants, "q") }},
+		"jobs ahead of a slot":        {change: func(_ *loop, p *plan) { p.wants["q"]++ }},
 	} {
-		p := &producer{run: runOf(t, &endless{}, Config{}, map[string]int{"q": 2}, nil), notified: true}
-		c := &cycle{completer: p.completer, executor: p.executor, wants: map[string]int64{"q": 2}, slots: map[string]int64{"q": 2}}
+		l := runOf(t, &endless{}, Config{}, map[string]int{"q": 2}, nil).newLoop()
+		l.notice.notified = true
+		p := plan{wants: map[string]int64{"q": 2}, slots: map[string]int64{"q": 2}}
 		if test.change != nil {
-			test.change(p, c)
+			test.change(l, &p)
 		}
-		if p.claimsOnly(c) != test.only {
+		if l.claimsOnly(p) != test.only {
 			t.Errorf("%s: it only claims: %t", name, !test.only)
 		}
 	}
@@ -70,22 +71,21 @@ func (s *uncertain) Exchange(ctx context.Context, x *engine.Exchange) error {
 // What a simple exchange has claimed begins when it is known to be committed, and what may fall due is looked for after it.
 func TestSimpleExchange(t *testing.T) {
 	store := &uncertain{failures: 1}
-	p := endlessProducer(t, store, 0, func() {})
+	l := endlessLoop(t, store, 0, func() {})
 	for round, want := range []int{0, 1, 1, 1} {
-		c := &cycle{completer: p.completer, executor: p.executor, wants: map[string]int64{jobtype.DefaultQueue: 1}, slots: map[string]int64{jobtype.DefaultQueue: 1}, simple: true}
-		p.claimable[jobtype.DefaultQueue] = false
+		c := l.completer.cycle(plan{wants: map[string]int64{jobtype.DefaultQueue: 1}, slots: map[string]int64{jobtype.DefaultQueue: 1}, simple: true})
+		l.claimable[jobtype.DefaultQueue] = false
 		err := c.commit(t.Context())
 		if err == nil {
-			p.follow(c)
+			l.follow(c)
 		}
 		if (want == 0) != errors.Is(err, jobtype.ErrUnknownOutcome) || store.ones != round+1 {
 			t.Errorf("round %d, after %d: the error is %v", round, store.ones, err)
 		}
-		p.mu.Lock()
-		running := len(p.running)
-		p.mu.Unlock()
-		if running != want || p.claimable[jobtype.DefaultQueue] != (round > 0) {
-			t.Errorf("round %d: %d jobs run, claimable: %t", round, running, p.claimable[jobtype.DefaultQueue])
+		running := 0
+		l.ledger.do(func() { running = len(l.ledger.running) })
+		if running != want || l.claimable[jobtype.DefaultQueue] != (round > 0) {
+			t.Errorf("round %d: %d jobs run, claimable: %t", round, running, l.claimable[jobtype.DefaultQueue])
 		}
 	}
 }

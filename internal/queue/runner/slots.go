@@ -1,139 +1,211 @@
 package runner
 
 import (
-	"encoding/json"
+	"fmt"
 	"maps"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Queues are the queues that a run serves, each with its number of slots. They may change at any time, also before the run begins.
-// Its methods may be called concurrently.
-type Queues struct {
-	version atomic.Uint64 // how often they were changed
-	stale   chan struct{} // a signal to the heartbeat: the worker's row has other queues
-
-	mu    sync.Mutex
-	slots map[string]int
-	run   *run // that serves them; nil before it begins and after it has ended
-}
-
-// NewQueues returns queues with their slots.
-func NewQueues(slots map[string]int) *Queues {
-	return &Queues{stale: make(chan struct{}, 1), slots: maps.Clone(slots)}
-}
-
-// Set gives a queue so many slots; 0 removes it. The run obeys when Set returns: no job is handed over to a queue without slots.
-func (q *Queues) Set(name string, slots int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.slots[name] == slots {
-		return
-	}
-	if q.slots[name] = slots; slots == 0 {
-		delete(q.slots, name)
-	}
-	q.version.Add(1)
-	if q.run == nil {
-		return
-	}
-	q.run.setSlots(name, slots)
-	select {
-	case q.stale <- struct{}{}:
-	default: // the heartbeat will look anyway
-	}
-}
-
-// Slots returns the queues with their slots, and how often they were changed before.
-func (q *Queues) Slots() (slots map[string]int, version uint64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return maps.Clone(q.slots), q.version.Load()
-}
-
-// column returns the queues as a worker's row has them, and how often they were changed before.
-func (q *Queues) column() (text string, version uint64, err error) {
-	slots, version := q.Slots()
-	encoded, err := json.Marshal(slots)
-	return string(encoded), version, err
-}
-
-// begin gives a run the queues, and each later change.
-func (q *Queues) begin(r *run) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for name, total := range q.slots {
-		r.queues[name] = newSlots(total, r.state, r.config.Prefetch)
-	}
-	q.run = r
-}
-
-// end keeps later changes from the run.
-func (q *Queues) end() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.run = nil
-}
-
-// slots are the places of one queue, and the jobs that wait for one. The state's mu guards them. While a job waits, no place
-// is free.
+// slots holds the places of a run's queues and the jobs that wait for one. The ledger's mutex guards its maps and numbers.
 type slots struct {
+	env    *env
+	ledger *ledger
+
+	queues      map[string]*queueSlots // also removed ones, while jobs of theirs are here
+	suspects    int                    // jobs here that were running when a process died before
+	returns     *time.Timer            // calls returnOverdue; nil when no job waits
+	handingOver bool                   // a job is being handed over
+}
+
+// reset sets the queues at the beginning of a run.
+func (s *slots) reset(totals map[string]int) {
+	s.ledger.do(func() {
+		for name, total := range totals {
+			s.queues[name] = s.newQueue(total)
+		}
+	})
+}
+
+func (s *slots) newQueue(total int) *queueSlots {
+	return &queueSlots{total: total, suspects: &s.suspects, prefetch: prefetch{most: s.env.config.Prefetch}}
+}
+
+// set sets the number of slots of a queue; 0 removes it. Of a removed queue, running jobs go on, and jobs that wait for a slot are
+// given back. set returns the attempts that have got a slot, for the caller to start.
+func (s *slots) set(name string, total int) (starting []*Attempt) {
+	s.env.log.Debug("the slots of a queue are changed", "queue", name, "slots", total)
+	s.ledger.do(func() {
+		q := s.queues[name]
+		if q == nil {
+			q = s.newQueue(0)
+			s.queues[name] = q
+		}
+		q.total = total
+		if total == 0 {
+			s.unclaim(q.prefetch.remove(len(q.prefetch.jobs)))
+		}
+		now := time.Now()
+		for a := q.next(now); a != nil; a = q.next(now) {
+			starting = append(starting, a)
+		}
+	})
+	s.ledger.signal()
+	return starting
+}
+
+// removeEmpty removes the queues that were removed and whose jobs have ended.
+func (s *slots) removeEmpty() {
+	s.ledger.do(func() {
+		maps.DeleteFunc(s.queues, func(_ string, q *queueSlots) bool { return q.isRemoved() })
+	})
+}
+
+// free returns how many slots of a queue have no job.
+func (s *slots) free(queue string) (n int) {
+	s.ledger.do(func() { n = s.queues[queue].free() })
+	return n
+}
+
+// admit adds claimed jobs, and returns those that have got a slot. It also returns the attempts whose lease was lost because of them.
+func (s *slots) admit(claimed []*Attempt) (starting, lost []*Attempt) {
+	now := time.Now()
+	starting = claimed[:0]
+	s.ledger.do(func() {
+		for _, a := range claimed {
+			if old := s.ledger.running[a.fence()]; old != nil {
+				// A statement of plain SQL lowered the attempt number, so two attempts share a fence: the older handler has lost its
+				// lease.
+				old.cancel(jobtype.ErrLeaseLost)
+				if s.ledger.settle(old, lifecycle.End{Job: &old.job, Fate: lifecycle.FateLost}, now.Sub(old.claimed)) {
+					lost = append(lost, old)
+				}
+			}
+			a.claim(now)
+			s.ledger.running[a.fence()] = a
+			if q := s.queues[a.job.Queue]; !q.add(a) {
+				if s.returnOverdueIn(prefetchFor); q.total == 0 { // the queue was removed after the claim had begun
+					s.unclaim(q.prefetch.remove(len(q.prefetch.jobs)))
+				}
+				continue
+			}
+			starting = append(starting, a)
+		}
+		if s.ledger.life.phase != phaseWorking {
+			s.returnPrefetched()
+		}
+	})
+	return starting, lost
+}
+
+// stuck returns the error for handlers that had not returned when the run stopped; nil when all have.
+func (s *slots) stuck() error {
+	n := 0
+	s.ledger.do(func() {
+		for _, q := range s.queues {
+			n += q.active
+		}
+	})
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("handlers that did not return after their context was cancelled: %d", n)
+}
+
+// close gives back all jobs that wait for a slot. Later claims do not wait for any.
+func (s *slots) close() {
+	s.ledger.do(func() {
+		s.ledger.life.phase = max(s.ledger.life.phase, phaseStopping)
+		s.returnPrefetched()
+	})
+}
+
+// pausePrefetch keeps queues from prefetching for a while.
+func (s *slots) pausePrefetch(queues map[string]bool) {
+	s.ledger.do(func() {
+		for queue := range queues {
+			s.queues[queue].prefetch.paused = prefetchPause
+		}
+	})
+}
+
+// returnOverdue gives back the jobs that have waited for a slot for too long: another worker may have a free one. It runs again while
+// jobs wait.
+func (s *slots) returnOverdue() {
+	s.ledger.do(func() {
+		now := time.Now()
+		var oldest time.Time
+		for _, q := range s.queues {
+			s.unclaim(q.prefetch.overdue(now.Add(-prefetchFor)))
+			if len(q.prefetch.jobs) > 0 {
+				oldest = core.Earlier(oldest, q.prefetch.jobs[0].claimed)
+			}
+		}
+		s.returns = nil
+		if !oldest.IsZero() {
+			s.returnOverdueIn(oldest.Add(prefetchFor).Sub(now))
+		}
+	})
+}
+
+// returnOverdueIn calls returnOverdue after d, unless a call is planned already. Callers hold mu.
+func (s *slots) returnOverdueIn(d time.Duration) {
+	if s.returns == nil {
+		s.returns = time.AfterFunc(d, s.returnOverdue)
+	}
+}
+
+// returnPrefetched gives back all jobs that wait for a slot. Callers hold mu.
+func (s *slots) returnPrefetched() {
+	for _, q := range s.queues {
+		s.unclaim(q.prefetch.remove(len(q.prefetch.jobs)))
+	}
+}
+
+// unclaim settles attempts that were not begun. Callers hold mu.
+func (s *slots) unclaim(list []*Attempt) {
+	for _, a := range list {
+		s.queues[a.job.Queue].drop(a)
+		s.ledger.settle(a, lifecycle.End{Job: &a.job, Fate: lifecycle.FateReturn}, 0)
+		a.cancel(nil)
+	}
+	if len(list) > 0 {
+		s.env.log.Debug("jobs that waited for a slot are given back", "jobs", len(list))
+		s.ledger.signal()
+	}
+}
+
+// queueSlots holds the places of one queue, and the jobs that wait for one. The ledger's mutex guards it. While a job waits, no place
+// is free.
+type queueSlots struct {
 	total    int
 	active   int  // handlers that have not returned
 	kept     int  // places for jobs that are being handed over
-	suspects *int // those of the state
+	suspects *int // those of all queues
 	prefetch prefetch
 	handover handoverPause
 }
 
-// handoverPause is when a queue that declined a handed-over job is asked again.
+// handoverPause is the time for which a queue that declined a handed-over job is not asked again.
 type handoverPause struct {
-	declined int // how often in a row
+	declined int // times in a row
 	until    time.Time
 }
 
-func newSlots(total int, s *state, prefetched int) *slots {
-	return &slots{total: total, suspects: &s.suspects, prefetch: prefetch{most: prefetched}}
-}
-
-// setSlots changes how many slots a queue has; 0 removes it. Of a removed queue, jobs that run go on, and those that wait for a slot are
-// given back. Its row stays in the list of slots until the producer removes it.
-func (r *run) setSlots(name string, total int) {
-	r.log.Debug("the slots of a queue are changed", "queue", name, "slots", total)
-	r.mu.Lock()
-	q := r.queues[name]
-	if q == nil {
-		q = newSlots(0, r.state, r.config.Prefetch)
-		r.queues[name] = q
-	}
-	q.total = total
-	if total == 0 {
-		r.executor.unclaim(q.prefetch.remove(len(q.prefetch.jobs)))
-	}
-	var starting []*Attempt
-	now := time.Now()
-	for a := q.next(now); a != nil; a = q.next(now) {
-		starting = append(starting, a)
-	}
-	r.mu.Unlock()
-	for _, a := range starting {
-		r.executor.start(a)
-	}
-	r.signal()
-}
-
 // isRemoved reports whether the queue has no slots any more, and none of its jobs is left here.
-func (s *slots) isRemoved() bool {
+func (s *queueSlots) isRemoved() bool {
 	return s.total == 0 && s.active == 0 && s.kept == 0 && len(s.prefetch.jobs) == 0
 }
 
 // free returns how many places have no job.
-func (s *slots) free() int { return max(0, s.total-s.active-s.kept) }
+func (s *queueSlots) free() int { return max(0, s.total-s.active-s.kept) }
 
-// wants returns how many more jobs the queue takes when a cycle takes so long. A cycle that has nothing else to do is worth
-// half of those that may wait.
-func (s *slots) wants(cycle time.Duration, worth bool) int {
+// wants returns how many more jobs the queue takes when a cycle takes so long. A cycle without other work is worth half of the jobs
+// that may wait.
+func (s *queueSlots) wants(cycle time.Duration, worth bool) int {
 	waiting := s.prefetch.wants(s, cycle)
 	n := s.total + waiting - s.active - s.kept - len(s.prefetch.jobs)
 	if n <= 0 || !worth && n <= waiting/2 {
@@ -142,8 +214,8 @@ func (s *slots) wants(cycle time.Duration, worth bool) int {
 	return n
 }
 
-// add takes in a job that was claimed. It returns false when the job waits for a place.
-func (s *slots) add(a *Attempt) (begun bool) {
+// add adds a claimed job. It returns false when the job waits for a place.
+func (s *queueSlots) add(a *Attempt) (begun bool) {
 	if a.job.Crashes > 0 {
 		*s.suspects++
 	}
@@ -158,15 +230,15 @@ func (s *slots) add(a *Attempt) (begun bool) {
 	return true
 }
 
-// drop forgets a job that has ended or was given back.
-func (s *slots) drop(a *Attempt) {
+// drop stops counting a job that has ended or was given back.
+func (s *queueSlots) drop(a *Attempt) {
 	if a.job.Crashes > 0 {
 		*s.suspects--
 	}
 }
 
-// next gives a place to the next job that waits for one, if there are both.
-func (s *slots) next(now time.Time) *Attempt {
+// next gives a place to the next job that waits for one. It returns nil when no place is free or no job waits.
+func (s *queueSlots) next(now time.Time) *Attempt {
 	for s.free() > 0 {
 		a := s.prefetch.pop()
 		if a == nil {
@@ -183,13 +255,13 @@ func (s *slots) next(now time.Time) *Attempt {
 	return nil
 }
 
-func (s *slots) begin(a *Attempt) {
+func (s *queueSlots) begin(a *Attempt) {
 	s.active++
 	a.begun = true
 }
 
-// ended takes a place back.
-func (s *slots) ended(a *Attempt, took time.Duration) {
+// vacate takes a place back from a job whose handler has returned.
+func (s *queueSlots) vacate(a *Attempt, took time.Duration) {
 	s.active--
 	s.drop(a)
 	s.prefetch.learn(took, len(a.job.Payload))

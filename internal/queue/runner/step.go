@@ -6,17 +6,17 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// step is a rule of the cycle. The producer knows none of them: a rate limit or an expiry is a file of its own and a line in
+// step is a rule of the cycle. The loop knows none of them: a rate limit or an expiry is a file of its own and a line in
 // allSteps. A function that a step does not need is nil, and one that has nothing to do runs no statement.
 type step struct {
-	// due makes jobs pending whose time has come, or ends them. It runs when next is over.
+	// due makes jobs pending whose time has come, or ends them. The cycle calls it once the time that next returned has passed.
 	due func(c *cycle, ctx context.Context, q db.Querier) error
 
-	// next finds out when due must run again, in microseconds; 0 means that nothing waits for a time.
+	// next returns when due must run again, in microseconds; 0 means that nothing waits for a time.
 	next func(ctx context.Context, q db.Querier) (int64, error)
 
 	// narrow returns how many of n jobs may be claimed from a queue at this moment, before the claim. Callers hold mu.
-	narrow func(p *producer, queue string, n int) int
+	narrow func(l *loop, queue string, n int) int
 
 	// judge gives back those of a queue's claimed jobs that must not run now, and returns the others. keeps reports that it would
 	// keep all of them, without a statement.
@@ -29,9 +29,9 @@ type steps []step
 
 func allSteps() steps { return steps{promotion(), writeTime(), suspicion(), lastChance(), risk()} }
 
-// allDue runs due of all steps.
-func (c *cycle) allDue(ctx context.Context, q db.Querier) error {
-	for _, s := range c.steps {
+// runDue runs due of all steps.
+func (c *cycle) runDue(ctx context.Context, q db.Querier) error {
+	for _, s := range c.completer.steps {
 		if s.due == nil {
 			continue
 		}
@@ -59,11 +59,11 @@ func (all steps) next(ctx context.Context, q db.Querier) (first int64, err error
 	return first, nil
 }
 
-// narrowed returns how many of n jobs all steps let the producer claim from a queue.
-func (p *producer) narrowed(queue string, n int) int {
-	for _, s := range p.steps {
+// narrowed returns how many of n jobs all steps let the loop claim from a queue.
+func (all steps) narrowed(l *loop, queue string, n int) int {
+	for _, s := range all {
 		if s.narrow != nil {
-			n = s.narrow(p, queue, n)
+			n = s.narrow(l, queue, n)
 		}
 	}
 	return n
@@ -71,7 +71,7 @@ func (p *producer) narrowed(queue string, n int) int {
 
 // keepsAll reports whether no step would give back any of the claimed jobs.
 func (c *cycle) keepsAll(claimed []*Attempt) bool {
-	for _, s := range c.steps {
+	for _, s := range c.completer.steps {
 		if s.keeps != nil && !s.keeps(c, claimed) {
 			return false
 		}
@@ -81,7 +81,7 @@ func (c *cycle) keepsAll(claimed []*Attempt) bool {
 
 // judged returns those of a queue's claimed jobs that all steps let run.
 func (c *cycle) judged(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) (kept []*Attempt, err error) {
-	for _, s := range c.steps {
+	for _, s := range c.completer.steps {
 		if s.judge == nil {
 			continue
 		}

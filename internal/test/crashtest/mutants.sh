@@ -108,7 +108,7 @@ unique_index() {
 debounce_order() { change internal/queue/lifecycle/unique.go 's/r\.Now\+longestWait\.Microseconds\(\)$/r.Now/'; }
 
 # The retry of an end whose acknowledgement did not come: it counts as recorded.
-unknown_end() { change internal/queue/runner/producer.go 's/^\tp\.putBack\(ended\)$/\tif !errors.Is(err, jobtype.ErrUnknownOutcome) {\n\t\tp.putBack(ended)\n\t}/'; }
+unknown_end() { change internal/queue/runner/loop.go 's/^\tl\.ledger\.putBack\(ended\)$/\tif !errors.Is(err, jobtype.ErrUnknownOutcome) {\n\t\tl.ledger.putBack(ended)\n\t}/'; }
 
 # Jobs that the next crash fails run one at a time.
 last_chance() { change internal/queue/runner/quarantine.go 's/^\treturn job\.Crashes > 0 \&\& .*$/\treturn false/'; }
@@ -203,7 +203,7 @@ postgres_rescue_fence() {
 }
 
 # A runner that finds a job and cannot claim it, because its row is locked, checks ever less often.
-postgres_busy_loop() { change internal/queue/runner/producer.go 's/min\(lookSoonest<<min\(p\.misses, 10\), lookLast\)/lookSoonest/'; }
+postgres_busy_loop() { change internal/queue/runner/loop.go 's/min\(lookSoonest<<min\(l\.misses, 10\), lookLast\)/lookSoonest/'; }
 
 # A move waits for uncommitted writes, in any table.
 postgres_settle() { change jobs/postgres/move.go 's/"sqluice_job_errors", //'; }
@@ -240,7 +240,7 @@ postgres_standby_found() { change jobs/postgres/transact.go 's/return t\.synchro
 postgres_commit_hangs() { change jobs/postgres/silence.go 's/if w\.hangs\(w\) \{/if false {/'; }
 
 # The jobs of a commit with an unknown outcome are released.
-postgres_strays() { change internal/queue/runner/heartbeat.go 's/return h\.releaseOrphans\(ctx, held\)/return nil/'; }
+postgres_strays() { change internal/queue/runner/heartbeat.go 's/return h\.orphans\.release\(ctx, held\)/return nil/'; }
 
 # A server that crashed is trusted with the number of a transaction.
 postgres_life() { change sql/control/postgres/transaction_status.sql 's/ = \$2/ <> $2 || $2/'; }

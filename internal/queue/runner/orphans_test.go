@@ -10,35 +10,35 @@ import (
 // A held job that this run does not know is no orphan while a cycle goes on that may have claimed it.
 func TestOrphans(t *testing.T) {
 	held := map[fence]db.ListHeldJobsRow{{1, 1}: {}}
-	s := resting(t)
-	h := &heartbeat{run: s}
+	s := restingRun(t)
+	o := s.newHeartbeat(func() {}).orphans
 	find := func(when string, want int) {
 		t.Helper()
-		if n := len(h.findOrphans(held)); n != want {
+		if n := len(o.find(held)); n != want {
 			t.Errorf("%s: %d orphans", when, n)
 		}
 	}
-	first := s.cycles.begin()
+	first := s.ledger.cycles.begin()
 	find("at the first look", 0)
 	find("at the second, in the same cycle", 0)
-	second := s.cycles.begin()
+	second := s.ledger.cycles.begin()
 	find("in two cycles", 0)
-	s.cycles.end(second)
+	s.ledger.cycles.end(second)
 	find("after the second", 0)
-	third := s.cycles.begin()
+	third := s.ledger.cycles.begin()
 	find("in the third", 0)
-	s.cycles.end(first)
+	s.ledger.cycles.end(first)
 	find("after the first, in one that came later", 1)
-	s.cycles.end(third)
+	s.ledger.cycles.end(third)
 	find("anew", 0)
 	find("with no cycle", 1)
 	find("anew", 0)
-	h.kept = map[fence]keptOrphan{{1, 1}: {times: 1, again: time.Now().Add(time.Hour)}, {2, 1}: {times: 1}}
-	find("while it is kept, at the first look", 0)
+	o.refused = map[fence]refusedOrphan{{1, 1}: {times: 1, again: time.Now().Add(time.Hour)}, {2, 1}: {times: 1}}
+	find("while it is refused, at the first look", 0)
 	find("and at the second", 0)
-	if len(h.kept) != 1 {
-		t.Errorf("%d orphans are kept: one is not held any more", len(h.kept))
+	if len(o.refused) != 1 {
+		t.Errorf("%d orphans are refused: one is not held any more", len(o.refused))
 	}
-	s.running[fence{1, 1}] = &Attempt{}
+	s.ledger.running[fence{1, 1}] = &Attempt{}
 	find("when it is known", 0)
 }

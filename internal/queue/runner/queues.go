@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"encoding/json"
+	"maps"
+	"sync"
+	"sync/atomic"
+)
+
+// Queues holds the queues that a run serves, each with its number of slots. They may change at any time, also before the run begins.
+// Its methods may be called concurrently.
+type Queues struct {
+	version atomic.Uint64 // the number of changes
+	stale   chan struct{} // a signal to the heartbeat: the worker's row has other queues
+
+	mu    sync.Mutex
+	slots map[string]int
+	run   *run // serves them; nil before it begins and after it has ended
+}
+
+// NewQueues returns queues with their slots.
+func NewQueues(slots map[string]int) *Queues {
+	return &Queues{stale: make(chan struct{}, 1), slots: maps.Clone(slots)}
+}
+
+// Set sets the number of slots of a queue; 0 removes it. The run obeys when Set returns: no job is handed over to a queue without slots.
+func (q *Queues) Set(name string, slots int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.slots[name] == slots {
+		return
+	}
+	if q.slots[name] = slots; slots == 0 {
+		delete(q.slots, name)
+	}
+	q.version.Add(1)
+	if q.run == nil {
+		return
+	}
+	for _, a := range q.run.slots.set(name, slots) {
+		q.run.executor.start(a)
+	}
+	select {
+	case q.stale <- struct{}{}:
+	default: // the heartbeat will look anyway
+	}
+}
+
+// Slots returns the queues with their slots, and the number of changes before.
+func (q *Queues) Slots() (slots map[string]int, version uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return maps.Clone(q.slots), q.version.Load()
+}
+
+// column returns the queues as a worker's row has them, and the number of changes before.
+func (q *Queues) column() (text string, version uint64, err error) {
+	slots, version := q.Slots()
+	encoded, err := json.Marshal(slots)
+	return string(encoded), version, err
+}
+
+// serve gives a run the queues, and each later change; nil ends that.
+func (q *Queues) serve(r *run) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if r != nil {
+		r.slots.reset(q.slots)
+	}
+	q.run = r
+}

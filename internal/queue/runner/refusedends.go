@@ -1,0 +1,156 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// splitMost is how long ends are split into ever smaller parts because of locks that are not on their jobs.
+const splitMost = time.Second
+
+// recordSplit writes ends after the database refused them together: the ends of each half, and so on, so that one which it never takes
+// (say, because of an application's own trigger) does not hold up the others. That one is postponed, as is one that would have to wait
+// for a row which another transaction has locked: perhaps for long. recordSplit returns the attempts to be tried again, with the last
+// error. While the run is stopping, the ones that have to wait are among them.
+func (c *completer) recordSplit(ended []*Attempt, stopping bool) (again []*Attempt, last error) {
+	if c.env.writing.Err() != nil {
+		return ended, context.Cause(c.env.writing)
+	}
+	ids := make([]int64, len(ended))
+	for i, a := range ended {
+		ids[i] = a.job.ID
+	}
+	locked, err := lifecycle.Locked(c.env.writing, c.env.store, ids)
+	if err != nil {
+		return ended, err
+	}
+	s := endSplitter{completer: c, stopping: stopping, until: time.Now().Add(splitMost)}
+	var free []*Attempt
+	for _, a := range ended {
+		if !slices.Contains(locked, a.job.ID) {
+			free = append(free, a)
+		} else if err := s.later(a, jobtype.ErrBusy); err != nil {
+			last = err
+		}
+	}
+	err = s.record(free)
+	return s.again, cmp.Or(err, last, s.waits)
+}
+
+// endSplitter splits ends that the database refused together.
+type endSplitter struct {
+	completer *completer
+	stopping  bool
+	until     time.Time
+	locked    error      // the last one for a lock
+	again     []*Attempt // to be tried again
+	waits     error      // why one of them waits for a lock
+}
+
+// record writes ends, in parts where the database refuses them together.
+func (s *endSplitter) record(ended []*Attempt) error {
+	tried := 0
+	err := refusal.Apart(ended, s.refuses, func(part []*Attempt) error {
+		err := s.recordTogether(part)
+		if err == nil {
+			tried += len(part)
+		}
+		return err
+	}, func(a *Attempt, err error) error {
+		tried++
+		return s.later(a, err)
+	})
+	s.again = append(s.again, ended[tried:]...)
+	return err
+}
+
+// refuses reports whether an error may be one of the ends that were written together.
+func (s *endSplitter) refuses(err error) bool {
+	store := s.completer.env.store
+	return lifecycle.IsLocked(store, err) || store.RefusesRow(err)
+}
+
+// isLate reports whether locks have taken so much time that no end is tried any more.
+func (s *endSplitter) isLate() bool { return s.locked != nil && time.Now().After(s.until) }
+
+func (s *endSplitter) recordTogether(part []*Attempt) error {
+	writing := s.completer.env.writing
+	if writing.Err() != nil {
+		return context.Cause(writing)
+	}
+	if s.isLate() {
+		return s.locked
+	}
+	err := s.completer.recordTogether(engine.Briefly(writing), part)
+	if lifecycle.IsLocked(s.completer.env.store, err) {
+		s.locked = err
+	}
+	if errors.Is(err, jobtype.ErrUnknownOutcome) {
+		for _, a := range part {
+			a.end.Apart = true
+		}
+	}
+	return err
+}
+
+// later decides when an end is tried again that was refused by itself.
+func (s *endSplitter) later(a *Attempt, err error) error {
+	locked := errors.Is(err, jobtype.ErrBusy) || lifecycle.IsLocked(s.completer.env.store, err)
+	if a.refused.locked != locked {
+		a.refused.locked, a.refused.times = locked, 0
+	}
+	switch {
+	case locked && s.stopping:
+		if s.again, s.waits = append(s.again, a), err; !s.isLate() {
+			a.refused.times++ // no further cycle waits for it
+		}
+		return nil
+	case locked:
+		return s.completer.postpone(a, fmt.Errorf("another transaction has locked the job, or a row that goes with the end of its attempt: %w", err))
+	case a.end.Drop && !a.refused.drop:
+		a.refused.drop = true // perhaps only its row may not go, as for a foreign key of the application: it stays, for the pruner
+		return s.record([]*Attempt{a})
+	default:
+		return s.completer.postpone(a, err)
+	}
+}
+
+// postpone keeps an end that the database refuses, to be recorded later.
+func (c *completer) postpone(a *Attempt, cause error) error {
+	c.ledger.postpone(a)
+	return c.env.notes.Aside(c.env.writing, c.env.store.Write, c.env.store.Now(), refusal.End, a.job.ID, cause)
+}
+
+// recordRefused tries the refused ends for the last time, and releases the jobs of those that are refused again. Its error is the last
+// of an end that could not be recorded in either way: unless the database refused to release the job, which its lease then frees, the
+// worker leaves a goodbye.
+func (c *completer) recordRefused() (last error) {
+	store, log := c.env.store, c.env.log
+	for _, a := range c.ledger.takeRefused() {
+		err := c.recordTogether(c.env.writing, []*Attempt{a})
+		if err != nil && store.RefusesRow(err) {
+			log.Error("the database refuses the end of an attempt: its job is released", append(a.attrs(), "error", err)...)
+			a.end = lifecycle.End{Job: &a.job, Fate: lifecycle.FateRelease}
+			err = c.recordTogether(c.env.writing, []*Attempt{a})
+		}
+		if err == nil {
+			continue
+		}
+		last = err
+		log.Error("the end of an attempt could not be recorded, nor its job released", append(a.attrs(), "error", err)...)
+		tellFinished(c.env.observer, a, lifecycle.FateLost)
+		if !store.RefusesRow(err) {
+			c.ledger.do(func() { c.ledger.refused[a.fence()] = a })
+		}
+	}
+	return last
+}
