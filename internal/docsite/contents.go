@@ -35,7 +35,7 @@ type page struct {
 	beneath []page
 }
 
-func (p page) isDecision() bool { return strings.HasPrefix(p.Page, "decisions/0") }
+func (p page) isDecision() bool { return strings.HasPrefix(p.Page, "decisions/") && p.Page != "decisions/index" }
 
 // flat returns the pages of a group and those beneath them.
 func (g group) flat() []page {
@@ -108,12 +108,13 @@ func fill(root string, p *page) (err error) {
 	return nil
 }
 
-// decisions returns the pages of the decisions.
+// decisions returns the pages of the decisions, and last the one of those that were dropped.
 func decisions(root string) ([]page, error) {
 	files, err := filepath.Glob(filepath.Join(root, "docs", "decisions", "0*.md"))
 	if err != nil {
 		return nil, err
 	}
+	files = append(files, filepath.Join(root, "docs", "decisions", "dropped.md"))
 	var list []page
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -124,8 +125,11 @@ func decisions(root string) ([]page, error) {
 		p := page{Page: "decisions/" + strings.TrimSuffix(filepath.Base(file), ".md"), source: source, rank: 0.2}
 		p.text = markdown.Relink(string(text), func(target string) string { return relinked(source, target) })
 		p.Title = strings.ReplaceAll(markdown.Title(p.text), "`", "")
-		number, title, _ := strings.Cut(p.Title, ". ")
-		p.Says = "Decision " + number + ": " + title + "."
+		if number, title, isNumbered := strings.Cut(p.Title, ". "); isNumbered {
+			p.Says = "Decision " + number + ": " + title + "."
+		} else {
+			p.Says = "Decisions that the tree does not follow any more."
+		}
 		list = append(list, p)
 	}
 	return list, nil
