@@ -181,8 +181,8 @@ bits32: ## Run tests as 32-bit programs: those of texts, with LONG=1 those of jo
 	FLAGS='-short -timeout $(TIMEOUT)' internal/bits32.sh $(BITS32)
 
 .PHONY: conformance
-conformance: ## Run the conformance suite on each engine and write docs/conformance.md
-	go test -timeout 40m -count=1 -parallel $(PARALLEL) -json ./jobs/sqlite ./jobs/postgres -run '^Test(Conformance|Deadlines|RulesOfTheApplication|TriggersMeddle|ClockThatFails)' | go run ./internal/conftable docs/conformance.md
+conformance: ## Run the conformance suite on each engine and write docs/conformance.md; with EACH=1 print each test instead
+	go test -timeout 40m -count=1 -parallel $(PARALLEL) -json ./jobs/sqlite ./jobs/postgres -run '^Test(Conformance|Deadlines|RulesOfTheApplication|TriggersMeddle|ClockThatFails)' | go run ./internal/conftable $(if $(EACH),-each,docs/conformance.md)
 
 .PHONY: mutants
 mutants: ## Break the fence, the guards and the boot check one at a time: a named test must catch each (takes minutes)

@@ -1,5 +1,9 @@
-// Command conftable writes docs/conformance.md from the `go test -json` output of the conformance suite on each engine.
-// `make conformance` runs both. It exits with an error when a test failed.
+// Command conftable summarises the `go test -json` output of the conformance suite on each engine. `make conformance` runs both.
+//
+//	conftable FILE     writes the page docs/conformance.md: one row for each group of tests
+//	conftable -each    prints one row for each test
+//
+// It exits with an error when a test failed or a group has no promise.
 package main
 
 import (
@@ -13,11 +17,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 )
 
-// besides are tests of both engines beside TestConformance, which need something of the engine, with the name of their group. A test
-// of them that an engine does not have is about something that it has not, as a server that is stopped.
+// besides maps each test outside of TestConformance to its group. These tests need a part of the engine, such as its server. An engine
+// without that part lacks the test.
 var besides = map[string]string{
 	"TestDeadlines":                           "Deadlines",
 	"TestDeadlinesOfALockedTable":             "Deadlines",
@@ -29,7 +32,7 @@ var besides = map[string]string{
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 2 {
-		log.Fatal("usage: go test -json ... | conftable FILE")
+		log.Fatal("usage: go test -json ... | conftable FILE, or conftable -each")
 	}
 	results, err := read(os.Stdin)
 	if err != nil {
@@ -38,7 +41,12 @@ func main() {
 	if len(results.failures) > 0 {
 		log.Fatalf("conftable: not passed: %s", strings.Join(results.failures, ", "))
 	}
-	if err := os.WriteFile(os.Args[1], []byte(table(results)), 0o644); err != nil {
+	if os.Args[1] == "-each" {
+		_, err = os.Stdout.WriteString(each(results))
+	} else {
+		err = os.WriteFile(os.Args[1], []byte(page(results)), 0o644)
+	}
+	if err != nil {
 		log.Fatalf("conftable: %v", err)
 	}
 }
@@ -94,11 +102,15 @@ func read(in io.Reader) (results, error) {
 	}
 	slices.Sort(r.engines)
 	for test, by := range r.byTest {
+		group, _, _ := strings.Cut(test, "/")
+		if promises[group] == "" {
+			r.failures = append(r.failures, "promises lacks a sentence for the group "+group)
+		}
 		if !slices.Contains(slices.Collect(maps.Values(by)), "pass") {
 			r.failures = append(r.failures, test+" passes on no engine")
 		}
 		for _, engine := range r.engines {
-			if group, _, _ := strings.Cut(test, "/"); by[engine] == "" && slices.Contains(slices.Collect(maps.Values(besides)), group) {
+			if by[engine] == "" && slices.Contains(slices.Collect(maps.Values(besides)), group) {
 				by[engine] = "-"
 			} else if by[engine] == "" {
 				r.failures = append(r.failures, test+" did not run on "+engine)
@@ -113,59 +125,98 @@ func read(in io.Reader) (results, error) {
 	return r, lines.Err()
 }
 
-// engineName returns PostgreSQL for TestConformance of jobs/postgres, and PostgreSQL, BehindPgBouncer for
-// TestConformanceBehindPgBouncer.
+// engineName returns the engine that ran a test function of a package.
 func engineName(pkg, suite string) string {
 	name := map[string]string{"sqlite": "SQLite", "postgres": "PostgreSQL"}[path.Base(pkg)]
-	if kind := strings.TrimPrefix(suite, "TestConformance"); kind != "" {
-		name += ", " + words(kind)
+	switch kind := strings.TrimPrefix(suite, "TestConformance"); kind {
+	case "":
+		return name
+	case "BehindPgBouncer":
+		return name + " behind PgBouncer"
+	default:
+		return name + " " + kind
 	}
-	return name
 }
 
-func table(r results) string {
+// outcome returns how a test ended on an engine: pass, or a dash where the engine lacks what the test is about.
+func (r results) outcome(test, engine string) string {
+	if action := r.byTest[test][engine]; action != "skip" {
+		return action
+	}
+	return "-"
+}
+
+// each returns a line for each test: its name and its outcome on each engine, separated by tabs.
+func each(r results) string {
 	var b strings.Builder
-	b.WriteString("# Conformance tests by engine\n\n")
-	b.WriteString("Written by `make conformance`, which runs the suite in `internal/test/conformance` on each engine. DO NOT EDIT.\n\n")
-	fmt.Fprintf(&b, "%d tests, on %s. A dash means that the engine has no such test.\n", len(r.byTest), strings.Join(r.engines, "; "))
-	last := ""
+	fmt.Fprintf(&b, "test\t%s\n", strings.Join(r.engines, "\t"))
 	for _, test := range slices.Sorted(maps.Keys(r.byTest)) {
-		group, name, _ := strings.Cut(test, "/")
-		if group != last {
-			last = group
-			fmt.Fprintf(&b, "\n## %s\n\n| test | %s |\n|---|%s\n", words(group), strings.Join(r.engines, " | "), strings.Repeat("---|", len(r.engines)))
-		}
-		fmt.Fprintf(&b, "| %s |", words(name))
+		b.WriteString(test)
 		for _, engine := range r.engines {
-			outcome := r.byTest[test][engine]
-			if outcome == "skip" { // a test says so of what an engine cannot do
-				outcome = "-"
-			}
-			fmt.Fprintf(&b, " %s |", outcome)
+			b.WriteString("\t" + r.outcome(test, engine))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
 }
 
-// words splits a name such as BootBesideALiveWorker into words.
-func words(name string) string {
+const introduction = `# Conformance tests by engine
+
+Written by ` + "`make conformance`" + `, which runs the suite in ` + "`internal/test/conformance`" + ` on each engine. DO NOT EDIT.
+
+Print every test and its result, or run the tests of one group:
+
+<!-- not run: it takes minutes, and CI runs the suite -->
+` + "```sh" + `
+make conformance EACH=1
+go test ./jobs/sqlite ./jobs/postgres -run 'TestConformance/^Rescue$' -v
+` + "```" + `
+
+%d tests. "2 of 4" means that the engine lacks the subject of the other two tests, a dash that it lacks the subject of all.
+
+`
+
+// page returns docs/conformance.md. Its rows are without spaces between cells.
+func page(r results) string {
 	var b strings.Builder
-	runes := []rune(name)
-	for i, r := range runes {
-		begins := i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
-		if r == '_' {
-			b.WriteRune(' ')
-			continue
+	fmt.Fprintf(&b, introduction, len(r.byTest))
+	fmt.Fprintf(&b, "|group|tests|promise|%s|\n|---|---|---|%s\n", strings.Join(r.engines, "|"), strings.Repeat("---|", len(r.engines)))
+	groups := r.groups()
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		tests := groups[group]
+		fmt.Fprintf(&b, "|%s|%d|%s|", group, len(tests), promises[group])
+		for _, engine := range r.engines {
+			b.WriteString(r.summary(tests, engine) + "|")
 		}
-		if begins {
-			b.WriteRune(' ')
-		}
-		acronym := i+1 < len(runes) && unicode.IsUpper(runes[i+1]) && !(i+2 < len(runes) && unicode.IsLower(runes[i+2]))
-		if begins && !acronym {
-			r = unicode.ToLower(r)
-		}
-		b.WriteRune(r)
+		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// groups returns the tests of each group.
+func (r results) groups() map[string][]string {
+	groups := map[string][]string{}
+	for test := range r.byTest {
+		group, _, _ := strings.Cut(test, "/")
+		groups[group] = append(groups[group], test)
+	}
+	return groups
+}
+
+// summary returns the outcome of several tests on an engine: pass, a dash when the engine lacks all of them, or a count such as 2 of 4.
+func (r results) summary(tests []string, engine string) string {
+	passed := 0
+	for _, test := range tests {
+		if r.outcome(test, engine) == "pass" {
+			passed++
+		}
+	}
+	switch passed {
+	case 0:
+		return "-"
+	case len(tests):
+		return "pass"
+	default:
+		return fmt.Sprintf("%d of %d", passed, len(tests))
+	}
 }
