@@ -1,0 +1,2 @@
+# A queue with jobs of the kind that is paused.
+enqueued 2
