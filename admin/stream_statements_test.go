@@ -19,7 +19,7 @@ func TestStreamsRunNoStatements(t *testing.T) {
 	var statements atomic.Int64
 	observer := &jobs.Observer{Queried: func(string, time.Duration, error) { statements.Add(1) }}
 	test := func(t *testing.T, here, there jobs.Store) {
-		_, err := engine.StoreOf(here).Migrate(t.Context())
+		_, err := engine.StoreOf(here).Migrations().Migrate(t.Context())
 		must(t, err)
 		server := serveStreams(t, newHandler(t, jobs.New(here), admin.Config{}))
 		var readers []*reader

@@ -59,7 +59,7 @@ func New(store Store, opts ...ClientOption) *Client {
 // Every call of a client with a nil tx is an error.
 func (c *Client) With(tx Tx) *Client {
 	if tx == nil {
-		tx = c.store.SQLTx(nil)
+		tx = c.store.Transactions().SQLTx(nil)
 	}
 	scope := *c.scope()
 	scope.Tx = tx
@@ -70,7 +70,7 @@ func (c *Client) With(tx Tx) *Client {
 func (c *Client) WithSQL(tx *sql.Tx) *Client { return c.With(c.SQLTx(tx)) }
 
 // SQLTx returns a transaction of database/sql for [CompleteTx], on either engine.
-func (c *Client) SQLTx(tx *sql.Tx) Tx { return c.store.SQLTx(tx) }
+func (c *Client) SQLTx(tx *sql.Tx) Tx { return c.store.Transactions().SQLTx(tx) }
 
 // Revealed returns a client that shows jobs as they are, with what their kinds mark as sensitive and what it can decrypt ([WithCipher]):
 // for a service's own code that needs it. It makes no difference to what is enqueued, or to what handlers get.
@@ -105,7 +105,7 @@ func (c *Client) Store() Store { return c.given }
 // with the versions of the schema. It records the version that they equal, logs it, and runs the migrations after it. Otherwise it
 // changes nothing, and the error names what differs.
 func (c *Client) Migrate(ctx context.Context) ([]string, error) {
-	done, err := c.store.Migrate(ctx)
+	done, err := c.store.Migrations().Migrate(ctx)
 	if err != nil {
 		return done.Names, fmt.Errorf("migrate: %w", err)
 	}
@@ -114,7 +114,7 @@ func (c *Client) Migrate(ctx context.Context) ([]string, error) {
 
 // Backup writes a consistent copy of the database to a file that must not exist yet, while everything runs.
 func (c *Client) Backup(ctx context.Context, path string) error {
-	if err := c.store.Backup(ctx, path); err != nil {
+	if err := c.store.Upkeep().Backup(ctx, path); err != nil {
 		return fmt.Errorf("back up to %s: %w", path, err)
 	}
 	return nil
@@ -123,7 +123,7 @@ func (c *Client) Backup(ctx context.Context, path string) error {
 // BackupTo writes the same copy to w, such as the answer to an HTTP request or a hash, while everything runs. It calls w on the
 // caller's goroutine, holds no lock of the database meanwhile, and returns w's error.
 func (c *Client) BackupTo(ctx context.Context, w io.Writer) error {
-	if err := c.store.BackupTo(ctx, w); err != nil {
+	if err := c.store.Upkeep().BackupTo(ctx, w); err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
 	return nil

@@ -37,7 +37,7 @@ func (c *Client) Tx(ctx context.Context, fn func(ctx context.Context, tx *Client
 	if err := c.scope().CheckOutside(ctx); err != nil {
 		return err
 	}
-	tx, err := c.store.BeginOwn(ctx)
+	tx, err := c.store.Transactions().BeginOwn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}

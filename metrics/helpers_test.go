@@ -117,7 +117,7 @@ func (l *lab) drain(handles map[string]func(context.Context, jobs.Job) error) {
 func (l *lab) crash(kind string) {
 	l.Helper()
 	l.enqueue(kind)
-	key, release, err := engine.StoreOf(l.store).HoldWorkerLock(l.ctx)
+	key, release, err := engine.StoreOf(l.store).WorkerLocks().HoldWorkerLock(l.ctx)
 	l.must(err)
 	kinds, err := json.Marshal([]string{kind})
 	l.must(err)

@@ -120,11 +120,11 @@ func (l loaded) adopt(t *testing.T, version int64) port.Migrated {
 		!strings.Contains(err.Error(), "adopts the tables") {
 		t.Errorf("before the migration an enqueue gives %v", err)
 	}
-	done, err := port.StoreOf(l.store).Migrate(t.Context())
+	done, err := port.StoreOf(l.store).Migrations().Migrate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := port.StoreOf(l.store).Schema(t.Context())
+	found, err := port.StoreOf(l.store).Migrations().Schema(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestADumpIsAdopted(t *testing.T) {
 				if _, err := jobs.New(l.store).Enqueue(t.Context(), "k", []byte("{}")); err != nil {
 					t.Error(err)
 				}
-				done, err := port.StoreOf(l.store).Migrate(t.Context())
+				done, err := port.StoreOf(l.store).Migrations().Migrate(t.Context())
 				if err != nil || done.Adopted != nil || len(done.Names) != 0 {
 					t.Errorf("a second migration gives %+v, %v", done, err)
 				}
@@ -291,7 +291,7 @@ func TestOtherTablesAreNotAdopted(t *testing.T) {
 		if after := e.dump(t, l.pool); after != before || tables(t, e, l.pool, testdb.VersionTable) != 0 {
 			t.Errorf("the database was changed:%s", difference(before, after))
 		}
-		if _, err := port.StoreOf(l.store).MigrateDown(t.Context()); err == nil || !strings.Contains(err.Error(), "without their versions") {
+		if _, err := port.StoreOf(l.store).Migrations().MigrateDown(t.Context()); err == nil || !strings.Contains(err.Error(), "without their versions") {
 			t.Errorf("MigrateDown gives %v", err)
 		}
 	})
@@ -340,7 +340,7 @@ func TestManyAdoptAtOnce(t *testing.T) {
 		errs := make(chan error, n)
 		for range n {
 			go func() {
-				done, err := port.StoreOf(l.store).Migrate(context.WithoutCancel(t.Context()))
+				done, err := port.StoreOf(l.store).Migrations().Migrate(context.WithoutCancel(t.Context()))
 				results <- done
 				errs <- err
 			}()

@@ -58,7 +58,7 @@ func TestApplicationsRowsGoingDown(t *testing.T) {
 	}
 	migrateDownTo(t, w, "00003_complete_jobs.sql")
 	migrateDownTo(t, w, "00002_priority_run_after.sql")
-	if _, err := port.StoreOf(w.store).MigrateDown(w.ctx); err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
+	if _, err := port.StoreOf(w.store).Migrations().MigrateDown(w.ctx); err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
 		t.Errorf("the table goes while rows refer to it: %v", err)
 	}
 	if _, err := w.client.Migrate(w.ctx); err != nil {
@@ -78,7 +78,7 @@ func TestApplicationsRowsGoingDown(t *testing.T) {
 func migrateDownTo(t *testing.T, w *world, last string) {
 	t.Helper()
 	for {
-		name, err := port.StoreOf(w.store).MigrateDown(w.ctx)
+		name, err := port.StoreOf(w.store).Migrations().MigrateDown(w.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func TestGooseCommand(t *testing.T) {
 	}
 	check := func(t *testing.T, store jobs.Store, want int64) {
 		t.Helper()
-		found, err := port.StoreOf(store).Schema(t.Context())
+		found, err := port.StoreOf(store).Migrations().Schema(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

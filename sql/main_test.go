@@ -41,7 +41,7 @@ func migrateWhenTold(path string) error {
 	if err != nil {
 		return err
 	}
-	done, err := port.StoreOf(store).Migrate(ctx)
+	done, err := port.StoreOf(store).Migrations().Migrate(ctx)
 	fmt.Println(strings.Join(done.Names, " "))
 	if err != nil {
 		return err

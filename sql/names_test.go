@@ -43,7 +43,7 @@ func TestQueueBesideTablesOfEverydayNames(t *testing.T) {
 func migrateDown(t *testing.T, w *world) {
 	t.Helper()
 	for {
-		name, err := port.StoreOf(w.store).MigrateDown(w.ctx)
+		name, err := port.StoreOf(w.store).Migrations().MigrateDown(w.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

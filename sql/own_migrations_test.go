@@ -50,7 +50,7 @@ func withOwn(t *testing.T, e engine, pool *sql.DB, last int64, opts ...goose.Pro
 func TestOwnMigrationsSurviveAnUpgrade(t *testing.T) {
 	check := func(t *testing.T, store jobs.Store, have int64, pending []int64) {
 		t.Helper()
-		found, err := port.StoreOf(store).Schema(t.Context())
+		found, err := port.StoreOf(store).Migrations().Schema(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestOwnMigrationsSurviveAnUpgrade(t *testing.T) {
 			t.Errorf("the owner's column has %q", region)
 		}
 		// A program that lacks the owner's migration undoes the project's.
-		name, err := port.StoreOf(store).MigrateDown(t.Context())
+		name, err := port.StoreOf(store).Migrations().MigrateDown(t.Context())
 		if err != nil || name != names[0] {
 			t.Errorf("MigrateDown gives %q, %v", name, err)
 		}

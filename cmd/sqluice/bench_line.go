@@ -64,7 +64,7 @@ func rounded(v float64, digits int) float64 {
 
 // describe prints what is measured.
 func (b *bench) describe(ctx context.Context, d database) error {
-	version, err := port.StoreOf(b.place.store).EngineVersion(ctx)
+	version, err := port.StoreOf(b.place.store).Upkeep().EngineVersion(ctx)
 	if err != nil {
 		return err
 	}

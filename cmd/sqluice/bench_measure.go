@@ -98,7 +98,7 @@ func (b *bench) flush(ctx context.Context) (_ benchLine, _ string, err error) {
 // roundTrip measures the round trip to the server.
 func (b *bench) roundTrip(ctx context.Context) (_ benchLine, _ string, err error) {
 	b.base, err = repeat(ctx, roundTrips, func() error {
-		_, err := engine.StoreOf(b.place.store).EngineVersion(ctx)
+		_, err := engine.StoreOf(b.place.store).Upkeep().EngineVersion(ctx)
 		return err
 	})
 	b.base.JobsPerSecond = 0

@@ -23,14 +23,14 @@ func (a *app) downCommand() *cobra.Command {
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
-				found, err := engine.StoreOf(c.Store()).Schema(ctx)
+				found, err := engine.StoreOf(c.Store()).Migrations().Schema(ctx)
 				if err != nil {
 					return fmt.Errorf("read the schema's version: %w", err)
 				}
 				if found.Have == 1 && !all {
 					return usagef("--all is missing: undoing the first migration drops the tables with all jobs")
 				}
-				name, err := engine.StoreOf(c.Store()).MigrateDown(ctx)
+				name, err := engine.StoreOf(c.Store()).Migrations().MigrateDown(ctx)
 				if err != nil {
 					return fmt.Errorf("migrate down: %w", err)
 				}

@@ -50,10 +50,10 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 		return err
 	}
 	s := schemaStatus{Database: d.String()}
-	if s.Engine, err = engine.StoreOf(c.Store()).EngineVersion(ctx); err != nil {
+	if s.Engine, err = engine.StoreOf(c.Store()).Upkeep().EngineVersion(ctx); err != nil {
 		return fmt.Errorf("read the engine's version: %w", err)
 	}
-	found, err := engine.StoreOf(c.Store()).Schema(ctx)
+	found, err := engine.StoreOf(c.Store()).Migrations().Schema(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}

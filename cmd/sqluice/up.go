@@ -57,11 +57,11 @@ func (a *app) up(ctx context.Context, _ []string) error {
 // migrate prints the names of the migrations that it ran, and closes the store.
 func (a *app) migrate(ctx context.Context, store jobs.Store) error {
 	client := jobs.New(store)
-	found, unread := engine.StoreOf(store).Schema(ctx) // where it cannot be read, Migrate says why, and as whom to migrate
+	found, unread := engine.StoreOf(store).Migrations().Schema(ctx) // where it cannot be read, Migrate says why, and as whom to migrate
 	if unread == nil && found.Refuses != 0 {
 		a.print("%s", refusedAfter(found))
 	}
-	done, err := engine.StoreOf(store).Migrate(ctx)
+	done, err := engine.StoreOf(store).Migrations().Migrate(ctx)
 	if done.Adopted != nil {
 		a.print("%s", adopted(done.Adopted))
 	}

@@ -35,7 +35,9 @@ type page struct {
 	beneath []page
 }
 
-func (p page) isDecision() bool { return strings.HasPrefix(p.Page, "decisions/") && p.Page != "decisions/index" }
+func (p page) isDecision() bool {
+	return strings.HasPrefix(p.Page, "decisions/") && p.Page != "decisions/index"
+}
 
 // flat returns the pages of a group and those beneath them.
 func (g group) flat() []page {

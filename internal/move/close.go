@@ -38,7 +38,7 @@ func (m *mover) closeSource(ctx context.Context) error {
 func (m *mover) closeTarget(ctx context.Context) error {
 	// Rows that are being added to the source are committed before this returns, or rolled back.
 	m.Progress(Progress{Doing: "waiting for transactions on " + m.From.Name, Percent: -1})
-	if err := m.From.Store.Settle(ctx); err != nil {
+	if err := m.From.Store.Upkeep().Settle(ctx); err != nil {
 		return m.undo(ctx, m.From.fault(fmt.Errorf("wait for transactions: %w", err)))
 	}
 	// A worker may have started between the first check and the closing; none can now.
@@ -59,7 +59,7 @@ func (m *mover) prepareTarget(ctx context.Context) error {
 		return err
 	}
 	m.Progress(Progress{Doing: "waiting for transactions on " + m.To.Name, Percent: -1})
-	if err := m.To.Store.Settle(ctx); err != nil {
+	if err := m.To.Store.Upkeep().Settle(ctx); err != nil {
 		return m.To.fault(fmt.Errorf("wait for transactions: %w", err))
 	}
 	if err := m.checkEmpty(ctx); err != nil {

@@ -64,7 +64,7 @@ func (m *mover) checkColumns(ctx context.Context) error {
 
 // ownColumns returns the columns of the copied tables that no row of this program has.
 func (s Side) ownColumns(ctx context.Context) (own []engine.Column, err error) {
-	columns, err := s.Store.Columns(ctx)
+	columns, err := s.Store.Migrations().Columns(ctx)
 	if err != nil {
 		return nil, s.fault(err)
 	}
@@ -92,7 +92,7 @@ func (t table) has(column string) bool {
 // eachPage reads a column of a side and calls fn with the values of some rows, until there are no more.
 func (s Side) eachPage(ctx context.Context, c engine.Column, fn func([]engine.ColumnValue) error) error {
 	for after := int64(first); ; {
-		values, err := s.Store.ReadColumn(ctx, c, after, mostRows)
+		values, err := s.Store.Migrations().ReadColumn(ctx, c, after, mostRows)
 		if err != nil {
 			return s.fault(fmt.Errorf("read %s after row %d: %w", c, max(after, 0), err))
 		}
@@ -116,7 +116,7 @@ func (m *mover) copyColumns(ctx context.Context) error {
 			if err := m.To.Store.Read(ctx, func(ctx context.Context, q db.Querier) error { return m.checkClosed(ctx, q) }); err != nil {
 				return m.To.fault(err)
 			}
-			if err := m.To.Store.WriteColumn(ctx, c, values); err != nil {
+			if err := m.To.Store.Migrations().WriteColumn(ctx, c, values); err != nil {
 				return m.To.fault(fmt.Errorf("write %s of rows %d to %d: %w", c, values[0].ID, values[len(values)-1].ID, err))
 			}
 			return nil
@@ -134,7 +134,7 @@ func (m *mover) compareColumns(ctx context.Context) error {
 	for _, c := range m.own.both {
 		after := int64(first)
 		err := m.From.eachPage(ctx, c, func(values []engine.ColumnValue) error {
-			there, err := m.To.Store.ReadColumn(ctx, c, after, int64(len(values)))
+			there, err := m.To.Store.Migrations().ReadColumn(ctx, c, after, int64(len(values)))
 			if err != nil {
 				return m.To.fault(fmt.Errorf("read %s after row %d: %w", c, max(after, 0), err))
 			}

@@ -20,7 +20,7 @@ func testOwnColumns(l *lab) {
 	for name, wanted := range map[string][]string{
 		"region": {`"north"`, `"so\"uth 2"`, `"so\"uth 3"`}, "size": {"null", "2000", "3000"}, "share": {"null", "0.1", "0.1"},
 	} {
-		values, err := l.side(l.to).Store.ReadColumn(l.ctx, engine.Column{Table: "sqluice_jobs", Name: name}, first, 10)
+		values, err := l.side(l.to).Store.Migrations().ReadColumn(l.ctx, engine.Column{Table: "sqluice_jobs", Name: name}, first, 10)
 		l.must(err)
 		if len(values) < len(wanted) { // a row more may keep an id
 			l.Fatalf("%s has the values %v", name, values)
@@ -66,7 +66,7 @@ func TestSameValue(t *testing.T) {
 func testNoOwnColumns(l *lab) {
 	for _, p := range []*place{l.from, l.to} {
 		side := l.side(p)
-		columns, err := side.Store.Columns(l.ctx)
+		columns, err := side.Store.Migrations().Columns(l.ctx)
 		l.must(err)
 		if len(columns) < 100 {
 			l.Errorf("%s has %d columns", p.name, len(columns))

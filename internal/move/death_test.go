@@ -53,12 +53,19 @@ func (m mortal) Write(ctx context.Context, fn func(context.Context, db.Querier) 
 	return m.fate.use(func() error { return m.Store.Write(ctx, fn) })
 }
 
-func (m mortal) Settle(ctx context.Context) error {
-	return m.fate.use(func() error { return m.Store.Settle(ctx) })
+func (m mortal) Upkeep() engine.Upkeep { return mortalUpkeep{m.Store.Upkeep(), m.fate} }
+
+type mortalUpkeep struct {
+	engine.Upkeep
+	fate *fate
 }
 
-func (m mortal) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
-	return m.fate.use(func() error { return m.Store.ReserveIDs(ctx, last) })
+func (m mortalUpkeep) Settle(ctx context.Context) error {
+	return m.fate.use(func() error { return m.Upkeep.Settle(ctx) })
+}
+
+func (m mortalUpkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+	return m.fate.use(func() error { return m.Upkeep.ReserveIDs(ctx, last) })
 }
 
 // Wherever the process dies, or a database fails, the same move completes when it runs again, and at no moment could

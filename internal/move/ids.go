@@ -34,7 +34,7 @@ func (m *mover) reserveIDs(ctx context.Context, targetToken string) error {
 	if err := m.useUp(ctx, given); err != nil {
 		return m.To.fault(fmt.Errorf("reserve ids: %w", err))
 	}
-	if err := m.To.Store.ReserveIDs(ctx, given); err != nil {
+	if err := m.To.Store.Upkeep().ReserveIDs(ctx, given); err != nil {
 		return m.To.fault(fmt.Errorf("reserve ids: %w", err))
 	}
 	return nil

@@ -125,7 +125,7 @@ func sqliteEngine(t *testing.T) kindOfDatabase {
 	path := filepath.Join(t.TempDir(), "template.db")
 	store, err := sqlite.Open(t.Context(), path)
 	if err == nil {
-		_, err = engine.StoreOf(store).Migrate(t.Context())
+		_, err = engine.StoreOf(store).Migrations().Migrate(t.Context())
 		err = errors.Join(err, store.Close())
 	}
 	if err != nil {

@@ -102,14 +102,21 @@ func (o overtaken) Write(ctx context.Context, fn func(context.Context, db.Querie
 	return o.Store.Write(ctx, fn)
 }
 
-func (o overtaken) Settle(ctx context.Context) error {
-	o.turn.use()
-	return o.Store.Settle(ctx)
+func (o overtaken) Upkeep() engine.Upkeep { return overtakenUpkeep{o.Store.Upkeep(), o.turn} }
+
+type overtakenUpkeep struct {
+	engine.Upkeep
+	turn *turn
 }
 
-func (o overtaken) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+func (o overtakenUpkeep) Settle(ctx context.Context) error {
 	o.turn.use()
-	return o.Store.ReserveIDs(ctx, last)
+	return o.Upkeep.Settle(ctx)
+}
+
+func (o overtakenUpkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+	o.turn.use()
+	return o.Upkeep.ReserveIDs(ctx, last)
 }
 
 // A call may be overtaken at any place by another one that adds all rows and does not open the target yet. It removes

@@ -91,7 +91,7 @@ func (l *lab) ghost(p *place, name string, lock bool, lease time.Duration) (id i
 	key, release := "none", func(bool) error { return nil }
 	if lock {
 		var err error
-		key, release, err = store.HoldWorkerLock(l.ctx)
+		key, release, err = store.WorkerLocks().HoldWorkerLock(l.ctx)
 		l.must(err)
 	}
 	l.must(store.Write(l.ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -215,14 +215,14 @@ func testSchema(l *lab) {
 	l.enqueue(l.from, 1)
 	for role, p := range map[string]*place{"source": l.from, "target": l.to} {
 		store := l.side(p).Store
-		_, err := store.MigrateDown(l.ctx)
+		_, err := store.Migrations().MigrateDown(l.ctx)
 		l.must(err)
 		_, err = Run(l.ctx, l.config())
 		var schema *jobs.SchemaError
 		if !errors.As(err, &schema) || !strings.HasPrefix(err.Error(), role+" "+p.name+": ") || !strings.Contains(err.Error(), "sqluice up") {
 			l.Errorf("an older schema of the %s: %v", role, err)
 		}
-		_, err = store.Migrate(l.ctx)
+		_, err = store.Migrations().Migrate(l.ctx)
 		l.must(err)
 	}
 	l.moves(l.config())

@@ -97,10 +97,10 @@ func (in *Inspector) recount(ctx context.Context) (wrong int64, err error) {
 		if err := in.scope.CheckOutside(ctx); err != nil {
 			return 0, err
 		}
-		return store.Recount(ctx)
+		return store.Upkeep().Recount(ctx)
 	}
 	err = in.scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) (err error) {
-		wrong, err = store.RecountIn(ctx, q)
+		wrong, err = store.Upkeep().RecountIn(ctx, q)
 		return err
 	})
 	return wrong, err

@@ -168,18 +168,28 @@ func (s watched) Write(ctx context.Context, fn engine.Func) error {
 	return s.run.process(ctx).around("a write of the client", func() error { return s.Store.Write(ctx, fn) })
 }
 
-func (s watched) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
-	if p := s.run.process(ctx); p.isDead() {
+func (s watched) Transactions() engine.Transactions {
+	return watchedTransactions{s.Store.Transactions(), s.run}
+}
+
+// watchedTransactions begins transactions whose commits are points.
+type watchedTransactions struct {
+	engine.Transactions
+	run *CrashRun
+}
+
+func (t watchedTransactions) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
+	if p := t.run.process(ctx); p.isDead() {
 		return nil, p.point("begin")
 	}
-	tx, err := s.Store.BeginOwn(ctx)
+	tx, err := t.Transactions.BeginOwn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	own := &ownTx{tx, s.run}
-	s.run.mu.Lock()
-	defer s.run.mu.Unlock()
-	s.run.txs[own] = true
+	own := &ownTx{tx, t.run}
+	t.run.mu.Lock()
+	defer t.run.mu.Unlock()
+	t.run.txs[own] = true
 	return own, nil
 }
 

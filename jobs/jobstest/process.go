@@ -176,24 +176,34 @@ func (s processStore) Exchange(ctx context.Context, x *engine.Exchange) error {
 	return s.unlessDead(func() error { return s.Store.Exchange(ctx, x) })
 }
 
-// HoldWorkerLock implements [engine.Store].
-func (s processStore) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
-	key, unlock, err := s.Store.HoldWorkerLock(ctx)
+// WorkerLocks implements [engine.Store].
+func (s processStore) WorkerLocks() engine.WorkerLocks { return processLocks{s.Store.WorkerLocks(), s} }
+
+// processLocks holds the locks of a process's workers, until its death.
+type processLocks struct {
+	engine.WorkerLocks
+	store processStore
+}
+
+// HoldWorkerLock implements [engine.WorkerLocks].
+func (l processLocks) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
+	process := l.store.process
+	key, unlock, err := l.WorkerLocks.HoldWorkerLock(ctx)
 	if err != nil {
 		return key, unlock, err
 	}
 	var once sync.Once
 	release = func(ended bool) (err error) {
-		once.Do(func() { err = unlock(ended && !s.process.isDead()) })
+		once.Do(func() { err = unlock(ended && !process.isDead()) })
 		return err
 	}
-	s.process.mu.Lock()
-	defer s.process.mu.Unlock()
-	s.process.release = append(s.process.release, func() error { return release(false) })
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	process.release = append(process.release, func() error { return release(false) })
 	return key, release, nil
 }
 
-// LeaveGoodbye implements [engine.Store]. A process that was killed leaves none.
-func (s processStore) LeaveGoodbye(key string, worker int64) error {
-	return s.unlessDead(func() error { return s.Store.LeaveGoodbye(key, worker) })
+// LeaveGoodbye implements [engine.WorkerLocks]. A process that was killed leaves none.
+func (l processLocks) LeaveGoodbye(key string, worker int64) error {
+	return l.store.unlessDead(func() error { return l.WorkerLocks.LeaveGoodbye(key, worker) })
 }

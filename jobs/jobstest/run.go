@@ -224,8 +224,18 @@ type single struct {
 // ClockStands is what [engine.ClockStands] asks.
 func (*single) ClockStands() bool { return true }
 
-// ClaimJobs implements [engine.Store]. The producer calls it, one call at a time.
-func (s *single) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
+// Claims implements [engine.Store].
+func (s *single) Claims() engine.Claims { return singleClaims{s.Store.Claims(), s} }
+
+// singleClaims gives the attempt of a single.
+type singleClaims struct {
+	engine.Claims
+	single *single
+}
+
+// ClaimJobs implements [engine.Claims]. The loop calls it, one call at a time.
+func (c singleClaims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
+	s := c.single
 	if s.claimed {
 		return nil, nil, nil
 	}

@@ -154,3 +154,18 @@ func (s *backend) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
 	}
 	return q.RecountJobs(ctx, core.Micros(s.Now()))
 }
+
+// Claims implements [engine.Store].
+func (s *backend) Claims() engine.Claims { return s }
+
+// Transactions implements [engine.Store].
+func (s *backend) Transactions() engine.Transactions { return s }
+
+// WorkerLocks implements [engine.Store].
+func (s *backend) WorkerLocks() engine.WorkerLocks { return s }
+
+// Migrations implements [engine.Store].
+func (s *backend) Migrations() engine.Migrations { return s }
+
+// Upkeep implements [engine.Store].
+func (s *backend) Upkeep() engine.Upkeep { return s }

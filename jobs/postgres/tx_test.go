@@ -268,7 +268,7 @@ func testTransactionsOfOtherEngines(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	other := testdb.OpenSQLite(t, path)
-	_, err := port.StoreOf(other).Migrate(t.Context())
+	_, err := port.StoreOf(other).Migrations().Migrate(t.Context())
 	must(t, err)
 	foreign, err := testdb.PlainSQLite(t, path).BeginTx(t.Context(), nil)
 	must(t, err)

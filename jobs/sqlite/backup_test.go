@@ -119,7 +119,7 @@ func TestBackupRefusesNamesOfSQLite(t *testing.T) {
 	store, _ := queue(t)
 	for _, suffix := range []string{"-wal", "-shm", "-journal", "-sqluice"} {
 		path := filepath.Join(t.TempDir(), "other.db"+suffix)
-		if err := store.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), suffix) {
+		if err := store.Upkeep().Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), suffix) {
 			t.Errorf("a backup to %s gives %v", path, err)
 		}
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
@@ -176,7 +176,7 @@ func TestAbandonedDraftsAreRemoved(t *testing.T) {
 	elsewhere := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(elsewhere, draftLock), nil, 0o600))
 	for i, begin := range []func() error{
-		func() error { return store.Backup(t.Context(), target) },
+		func() error { return store.Upkeep().Backup(t.Context(), target) },
 		func() error {
 			_, err := Restore(t.Context(), target, filepath.Join(dir, "restored.db"))
 			return err

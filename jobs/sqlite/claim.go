@@ -5,6 +5,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/db/sqliteonly"
+	"github.com/sqluice/sqluice/internal/queue/contention"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
@@ -21,7 +22,10 @@ const leastRange = 8
 // claims is the part of the engine that claims and completes jobs. Its methods run in the writer's transaction.
 type claims struct{ writer *writer }
 
-// ClaimJobs implements [engine.Store]. It claims in two steps after a claim that gave many jobs, and else in one statement: for few
+// Backoff implements [engine.Claims].
+func (claims) Backoff(workers func() int64) engine.Backoff { return contention.New(workers) }
+
+// ClaimJobs implements [engine.Claims]. It claims in two steps after a claim that gave many jobs, and else in one statement: for few
 // jobs that is cheaper.
 func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
 	busy := &c.writer.claimsMany // one transaction at a time uses it
@@ -122,9 +126,4 @@ func inRanges(ids []int64, inRange func(core.IDRange) (int64, error), inList fun
 	}
 	n, err := inList(core.JSONIDs(rest))
 	return written + n, err
-}
-
-// FreeIDs implements [engine.Store].
-func (c claims) FreeIDs(ctx context.Context, _ db.Querier) error {
-	return c.writer.writes.only.FreeIDs(ctx)
 }

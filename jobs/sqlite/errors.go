@@ -142,3 +142,45 @@ func inDoubt(err error) error {
 	}
 	return err
 }
+
+// faults says what the errors of this engine mean.
+type faults struct{}
+
+// CanRetry reports whether waiting may help: the database is locked, the disk is full or fails, or the files of an open database
+// cannot be inspected, for example because their folder may not be entered.
+func (faults) CanRetry(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return errors.Is(err, jobs.ErrFull) || errors.Is(err, jobs.ErrDisk) || errors.Is(err, errUnseen)
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_PROTOCOL,
+		lib.SQLITE_NOMEM, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_INTERRUPT:
+		return true
+	}
+	return false
+}
+
+// RefusesRow implements [engine.Store]. A trigger that names what is not there is a fault of the schema, which fails for every row.
+func (faults) RefusesRow(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) || errors.Is(err, jobs.ErrUnknownOutcome) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_CONSTRAINT, lib.SQLITE_MISMATCH, lib.SQLITE_TOOBIG:
+		return true
+	case lib.SQLITE_ERROR:
+		return !strings.Contains(e.Error(), "no such ")
+	}
+	return false
+}
+
+// KeyTaken implements [engine.Store].
+func (faults) KeyTaken(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+// LocksRows implements [engine.Store].
+func (faults) LocksRows() bool { return false }

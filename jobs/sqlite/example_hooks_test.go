@@ -83,7 +83,7 @@ func Example_observer() {
 func openStore(ctx context.Context, opts ...sqlite.Option) (*sqlite.Store, func()) {
 	store, err := sqlite.Open(ctx, tempFile(), opts...)
 	check(err)
-	_, err = port.StoreOf(store).Migrate(ctx)
+	_, err = port.StoreOf(store).Migrations().Migrate(ctx)
 	check(err)
 	return store, func() {
 		check(store.Close())

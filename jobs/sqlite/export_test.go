@@ -14,8 +14,8 @@ func (store *Store) HoldInspections(ctx context.Context) (release func(), err er
 			_ = conn.Close() // which gives it back
 		}
 	}
-	for range s.inspectDB.Stats().MaxOpenConnections {
-		conn, err := s.inspectDB.Conn(ctx)
+	for range s.pools.inspectDB.Stats().MaxOpenConnections {
+		conn, err := s.pools.inspectDB.Conn(ctx)
 		if err != nil {
 			release()
 			return nil, err

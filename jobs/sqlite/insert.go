@@ -29,7 +29,7 @@ const (
 // Insert implements [engine.Store].
 func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
 	w := &write{insert: in}
-	if err := s.write(ctx, w); err != nil {
+	if err := s.pools.write(ctx, w); err != nil {
 		return nil, err
 	}
 	if in.Claim == nil {
@@ -158,9 +158,9 @@ func (w *writes) insertClaimed(in *engine.Insert) (int64, error) {
 	return id, err
 }
 
-// ReserveIDs implements [engine.Store]. In all tables but that of jobs SQLite counts on by itself.
-func (s *backend) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
-	return s.Write(ctx, func(ctx context.Context, q db.Querier) error {
+// ReserveIDs implements [engine.Upkeep]. In all tables but that of jobs SQLite counts on by itself.
+func (u upkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+	return u.write(ctx, func(ctx context.Context, q db.Querier) error {
 		only := q.(*writes).only // what writes of this store run on
 		if err := only.KeepLastID(ctx, last.Job); err != nil {
 			return err

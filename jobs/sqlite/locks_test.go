@@ -11,10 +11,10 @@ import (
 // The folder of lock files may have been deleted under living workers: then only their leases can tell.
 func TestALockFileThatIsGoneSaysNothing(t *testing.T) {
 	store, _ := queue(t)
-	key, release, err := store.HoldWorkerLock(t.Context())
+	key, release, err := store.WorkerLocks().HoldWorkerLock(t.Context())
 	must(t, err)
 	must(t, os.Remove(filepath.Join(store.side.path, workerLock(key))))
-	state, _, err := store.TakeWorkerLock(t.Context(), key)
+	state, _, err := store.WorkerLocks().TakeWorkerLock(t.Context(), key)
 	must(t, err)
 	if state != engine.LockMissing {
 		t.Errorf("the lock is %d", state)

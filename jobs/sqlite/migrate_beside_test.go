@@ -26,9 +26,9 @@ func TestMigrateBesideALongRead(t *testing.T) {
 	}()
 	// The migration has dropped the statements and waits.
 	eventually(t, "the statements are dropped", func() bool {
-		store.mu.RLock()
-		defer store.mu.RUnlock()
-		return store.inspections == nil
+		store.pools.mu.RLock()
+		defer store.pools.mu.RUnlock()
+		return store.pools.inspections == nil
 	})
 	id := enqueue(t, client, "k")
 	_, err := client.Get(t.Context(), id)

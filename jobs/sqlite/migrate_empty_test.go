@@ -28,7 +28,7 @@ func TestMigrateEmpty(t *testing.T) {
 	})
 	t.Run("a first migration that was cut off", func(t *testing.T) {
 		store, client := queue(t)
-		_, err := store.MigrateDown(t.Context())
+		_, err := store.Migrations().MigrateDown(t.Context())
 		must(t, err)
 		wantMarkRemoved(t, store)
 		must(t, client.CheckSchema(t.Context()))
@@ -53,7 +53,7 @@ func TestMigrateEmpty(t *testing.T) {
 	})
 	t.Run("an older schema", func(t *testing.T) {
 		store, _ := queue(t)
-		_, err := store.MigrateDown(t.Context())
+		_, err := store.Migrations().MigrateDown(t.Context())
 		must(t, err)
 		var schema *jobs.SchemaError
 		if err := openEmpty(t, store.path).CheckSchema(t.Context()); !errors.As(err, &schema) {

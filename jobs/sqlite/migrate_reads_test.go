@@ -28,12 +28,12 @@ func (c *changesBetween) QueryRowContext(ctx context.Context, query string, args
 func TestSchemaReadWhileItChanges(t *testing.T) {
 	downTo := func(store *backend, version int64) {
 		for {
-			found, err := store.Schema(t.Context())
+			found, err := store.Migrations().Schema(t.Context())
 			must(t, err)
 			if found.Have <= version {
 				return
 			}
-			_, err = store.MigrateDown(t.Context())
+			_, err = store.Migrations().MigrateDown(t.Context())
 			must(t, err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestSchemaReadWhileItChanges(t *testing.T) {
 	for have := range known.Newest() {
 		store, client := queue(t)
 		read := func(what string, change func(), want int64) {
-			found, err := schemaOf(t.Context(), &changesBetween{store.readDB, change})
+			found, err := schemaOf(t.Context(), &changesBetween{store.pools.readDB, change})
 			must(t, err)
 			if found.Applied != want || slices.Contains(found.Pending, found.Have) {
 				t.Errorf("%s, read while at %d: %+v, want version %d", what, have, found, want)

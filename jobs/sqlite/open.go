@@ -129,19 +129,22 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 		return nil, err
 	}
 	suspect, side := suspectWAL{olderWAL(path), time.Now()}, sideFolderOf(path)
-	s := &backend{preparing: make(chan struct{}, 1), path: path, side: side, options: o, workerLocks: workerLocks{side}}
-	s.sealed = engine.SealStore(s)
-	if err := s.openPools(); err != nil {
+	pools, err := openPools(path, o)
+	if err != nil {
 		return nil, err
 	}
+	o.mustExist = true
+	pools.side, pools.suspect = side, suspect
+	s := &backend{path: path, side: side, options: o, pools: pools, locks: workerLocks{side}}
+	s.sealed = engine.SealStore(s)
 	if err := s.connect(ctx); err != nil {
-		return nil, errors.Join(suspect.name(err), s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
+		return nil, errors.Join(suspect.name(err), pools.closeDB())
 	}
-	s.upkeep = upkeep{backups{s.files, s.options}, recounts{s.files, side, s.options, s.Now, s.ready, s.Settle, s.Write}}
-	s.schema = &schema{suspect: suspect, files: s.files, side: side, options: s.options, readDB: s.readDB, idle: s.writer.idle, forget: s.forget}
+	s.upkeep = upkeep{backups{s.files, o}, recounts{s.files, side, o, s.Now, pools.ready, s.Write}, s.writer}
+	s.schema = &schema{suspect: suspect, files: s.files, side: side, options: o, readDB: pools.readDB, idle: s.writer.idle, forget: pools.forget}
 	tellUnsafeReads(o.logger, path) // after the first lock: a file system may have no others
 	if o.migrateEmpty {
-		if err := s.migrateEmpty(ctx); err != nil {
+		if err := s.schema.migrateEmpty(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
@@ -161,22 +164,6 @@ func usablePath(path string, mustExist bool) (string, error) {
 		return "", err
 	}
 	return path, checkFileSystem(filepath.Dir(path))
-}
-
-// openPools makes the store's pools: all of them or none.
-func (s *backend) openPools() (err error) {
-	if s.writeDB, err = openPool(s.path, s.options, false); err != nil {
-		return err
-	}
-	s.options.mustExist = true // only the first connection, which is that pool's, may make a file
-	if s.readDB, err = openPool(s.path, s.options, true); err != nil {
-		return errors.Join(err, s.writeDB.Close())
-	}
-	if s.inspectDB, err = openPool(s.path, s.options, true); err != nil {
-		return errors.Join(err, s.readDB.Close(), s.writeDB.Close())
-	}
-	s.inspectDB.SetMaxOpenConns(inspectionConnections())
-	return nil
 }
 
 // checkFile looks at the database file, which may be missing unless it must exist.
@@ -242,11 +229,11 @@ func resolve(path string) (string, error) {
 
 // connect makes the first connection. It changes nothing in an existing file, which may belong to another application.
 func (s *backend) connect(ctx context.Context) error {
-	if err := checkConnection(ctx, s.writeDB, s.options); err != nil {
+	if err := checkConnection(ctx, s.pools.writeDB, s.options); err != nil {
 		return err
 	}
 	var err error
-	if s.build, err = build(ctx, s.writeDB); err != nil {
+	if s.build, err = build(ctx, s.pools.writeDB); err != nil {
 		return err
 	}
 	if s.files, err = findMain(s.path, s.options); err != nil {
@@ -256,6 +243,7 @@ func (s *backend) connect(ctx context.Context) error {
 	if o := s.options.observer; o != nil {
 		s.writer.committed = o.Committed
 	}
+	s.pools.files, s.pools.writer = s.files, s.writer
 	s.hub = newHub(s)
 	s.writer.changed = s.hub.changed
 	return nil

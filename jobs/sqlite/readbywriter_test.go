@@ -28,7 +28,7 @@ func TestReadByTheWriter(t *testing.T) {
 	if done, err := read(); !done || !errors.As(err, new(*jobs.SchemaError)) {
 		t.Errorf("without the tables a read is done: %v, with the error %v", done, err)
 	}
-	_, err = store.Migrate(ctx)
+	_, err = store.Migrations().Migrate(ctx)
 	must(t, err)
 	must(t, store.Close())
 	store, err = openBackend(ctx, path)
@@ -38,7 +38,7 @@ func TestReadByTheWriter(t *testing.T) {
 	if done, err := read(); !done || err != nil {
 		t.Errorf("a read is done: %v, with the error %v", done, err)
 	}
-	if n := store.readDB.Stats().OpenConnections + store.inspectDB.Stats().OpenConnections; n != 0 {
+	if n := store.pools.readDB.Stats().OpenConnections + store.pools.inspectDB.Stats().OpenConnections; n != 0 {
 		t.Errorf("%d more connections are open", n)
 	}
 	beside := func(context.Context, db.Querier) error {
@@ -83,9 +83,9 @@ func TestCloseBesideAReadByTheWriter(t *testing.T) {
 	done, err := engine.ReadByWriter(t.Context(), store, func(context.Context, db.Querier) error {
 		go func() { closed <- store.Close() }()
 		for forgotten := false; !forgotten; runtime.Gosched() {
-			store.mu.RLock()
-			forgotten = store.reads == nil
-			store.mu.RUnlock()
+			store.pools.mu.RLock()
+			forgotten = store.pools.reads == nil
+			store.pools.mu.RUnlock()
 		}
 		return store.Read(t.Context(), func(context.Context, db.Querier) error { return nil })
 	})

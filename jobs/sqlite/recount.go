@@ -26,7 +26,6 @@ type recounts struct {
 	options options
 	now     func() time.Time
 	ready   func(context.Context) error              // looks at the schema
-	settle  func(context.Context) error              // waits until every transaction that wrote before has ended
 	write   func(context.Context, engine.Func) error // runs a function in a transaction
 }
 
@@ -60,6 +59,11 @@ func (r recounts) Recount(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	return int64(len(missing)), nil
+}
+
+// settle waits for the write lock, and so for the end of every transaction that wrote before.
+func (r recounts) settle(ctx context.Context) error {
+	return r.write(ctx, func(context.Context, db.Querier) error { return nil })
 }
 
 // RecountIn implements [engine.Store]. It takes the write lock before it tries the lock of recounts. So Recount either begins
@@ -126,3 +130,23 @@ func ignoreDone(err error) error {
 	}
 	return err
 }
+
+// upkeep is the part of the engine that copies, counts and moves whole databases.
+type upkeep struct {
+	backups
+	recounts
+	writer *writer
+}
+
+var _ engine.Upkeep = upkeep{}
+
+// Settle implements [engine.Upkeep]. It has nothing to wait for but the write lock: SQLite has one writer at a time.
+func (u upkeep) Settle(ctx context.Context) error { return u.settle(ctx) }
+
+// FreeIDs implements [engine.Upkeep].
+func (u upkeep) FreeIDs(ctx context.Context, _ db.Querier) error {
+	return u.writer.writes.only.FreeIDs(ctx)
+}
+
+// EngineVersion names SQLite and its version.
+func (upkeep) EngineVersion(context.Context) (string, error) { return "SQLite " + LibraryVersion, nil }

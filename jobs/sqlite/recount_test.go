@@ -43,7 +43,7 @@ func TestRecountInSteps(t *testing.T) {
 func TestRecountThatWritesLater(t *testing.T) {
 	store, client := queue(t)
 	exec(t, plain(t, store.path), "add_ended_jobs", 10)
-	missing, err := store.missingCounts(t.Context())
+	missing, err := store.upkeep.missingCounts(t.Context())
 	must(t, err)
 
 	must(t, client.Delete(t.Context(), 10)) // which failed
@@ -139,13 +139,13 @@ func TestRecountInATransactionBesideAnother(t *testing.T) {
 // A migration may take twice the size of a table for temporary files: not in memory.
 func TestMigrationsSortInFiles(t *testing.T) {
 	store, _ := queue(t)
-	pool, err := openPool(store.path, store.migrating(downward, 2), false)
+	pool, err := openPool(store.path, store.schema.migrating(downward, 2), false)
 	must(t, err)
 	if kind := scan[int](t, pool, "temp_store"); kind != 1 {
 		t.Errorf("temp_store of the connection that migrates is %d, not 1 (file)", kind)
 	}
 	must(t, pool.Close())
-	if kind := scan[int](t, store.readDB, "temp_store"); kind != 2 {
+	if kind := scan[int](t, store.pools.readDB, "temp_store"); kind != 2 {
 		t.Errorf("temp_store of a connection that reads is %d, not 2 (memory)", kind)
 	}
 }

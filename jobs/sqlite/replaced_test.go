@@ -57,8 +57,8 @@ func checkMakesNoFile(t *testing.T, store *backend, client *jobs.Client, another
 		"Backup":      func() error { return client.Backup(t.Context(), copied) },
 		"BackupTo":    func() error { return client.BackupTo(t.Context(), io.Discard) },
 		"Migrate":     func() error { _, err := client.Migrate(t.Context()); return err },
-		"MigrateDown": func() error { _, err := store.MigrateDown(t.Context()); return err },
-		"BeginOwn":    func() error { _, err := store.BeginOwn(t.Context()); return err },
+		"MigrateDown": func() error { _, err := store.Migrations().MigrateDown(t.Context()); return err },
+		"BeginOwn":    func() error { _, err := store.Transactions().BeginOwn(t.Context()); return err },
 	} {
 		if err := call(); !errors.Is(err, jobs.ErrReplaced) {
 			t.Errorf("%s gives %v", name, err)

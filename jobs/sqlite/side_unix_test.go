@@ -141,11 +141,11 @@ func use(t *testing.T, path string) error {
 		<-wake
 	}
 	stop()
-	_, release, err := store.HoldWorkerLock(t.Context())
+	_, release, err := store.WorkerLocks().HoldWorkerLock(t.Context())
 	if errs = append(errs, err); err == nil {
 		errs = append(errs, release(true))
 	}
-	state, done, err := store.TakeWorkerLock(t.Context(), oldKey)
+	state, done, err := store.WorkerLocks().TakeWorkerLock(t.Context(), oldKey)
 	if errs = append(errs, err); state == engine.LockTaken {
 		done()
 	}
@@ -176,7 +176,7 @@ func attackAsOther(t *testing.T) {
 // The key of a worker's row is a part of a file's name. A row by plain SQL cannot lead out of the folder.
 func TestKeysOfRowsLeadNowhere(t *testing.T) {
 	store, _ := queue(t)
-	key, release, err := store.HoldWorkerLock(t.Context())
+	key, release, err := store.WorkerLocks().HoldWorkerLock(t.Context())
 	must(t, err)
 	outside := filepath.Join(filepath.Dir(store.path), "victim.lock")
 	must(t, os.WriteFile(outside, nil, 0o600))
@@ -184,7 +184,7 @@ func TestKeysOfRowsLeadNowhere(t *testing.T) {
 	for _, key := range []string{
 		"", ".", "..", "x/../../victim", "/etc/passwd", "../worker-" + key, key + "/", strings.ToUpper(key), key + "\x00", strings.Repeat("a", 27), strings.Repeat("\u00e4", 13),
 	} {
-		if state, _, err := store.TakeWorkerLock(t.Context(), key); state != engine.LockMissing || err != nil {
+		if state, _, err := store.WorkerLocks().TakeWorkerLock(t.Context(), key); state != engine.LockMissing || err != nil {
 			t.Errorf("the lock of the key %q is %d, %v", key, state, err)
 		}
 	}

@@ -38,7 +38,7 @@ func TestStatementsArePreparedAtFirstUse(t *testing.T) {
 // Of those who come with a statement at once each can use it, and it is kept once.
 func TestStatementPreparedByManyAtOnce(t *testing.T) {
 	store, _ := queue(t)
-	stmts := newStatements(store.readDB)
+	stmts := newStatements(store.pools.readDB)
 	const many = 20
 	var group sync.WaitGroup
 	begin := make(chan struct{})
@@ -67,7 +67,7 @@ func TestStatementPreparedByManyAtOnce(t *testing.T) {
 // What cannot be prepared is an error of its use, however it is used, and not kept.
 func TestStatementThatCannotBePrepared(t *testing.T) {
 	store, _ := queue(t)
-	stmts := newStatements(store.readDB)
+	stmts := newStatements(store.pools.readDB)
 	text := statement(t, "no_such_table")
 	_, execErr := stmts.ExecContext(t.Context(), text)
 	_, queryErr := stmts.QueryContext(t.Context(), text)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -82,8 +83,17 @@ func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
 
 var errNilTx = errors.New("the transaction is nil: begin one first")
 
-// Join implements [engine.Store].
-func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
+// transactions is the part of the engine for transactions of callers.
+type transactions struct{ store *backend }
+
+// SQLTx implements [engine.Transactions].
+func (transactions) SQLTx(tx *sql.Tx) jobs.Tx { return Tx(tx) }
+
+// AnnounceCommit implements [engine.Transactions]: listeners see a commit in the file itself.
+func (transactions) AnnounceCommit(context.Context, jobs.Tx, core.Signal, string) error { return nil }
+
+// Join implements [engine.Transactions].
+func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return nil, errors.New("the transaction is not one made by sqlite.Tx")
@@ -91,7 +101,7 @@ func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 	if t.tx == nil {
 		return nil, errNilTx
 	}
-	if err := t.reaches(s); err != nil {
+	if err := t.reaches(j.store); err != nil {
 		return nil, err
 	}
 	return dbsqlite.New(t.tx), nil
@@ -104,9 +114,10 @@ type ownTx struct {
 	pool  *sql.DB
 }
 
-// BeginOwn implements [engine.Store].
-func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
-	if err := s.ready(ctx); err != nil {
+// BeginOwn implements [engine.Transactions].
+func (j transactions) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
+	s := j.store
+	if err := s.pools.ready(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.files.intact(); err != nil {

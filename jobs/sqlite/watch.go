@@ -77,7 +77,7 @@ func (v *dataVersion) changed(ctx context.Context) bool {
 }
 
 func (v *dataVersion) read(ctx context.Context) (version int64, on *writes, err error) {
-	if err := v.store.ready(ctx); err != nil {
+	if err := v.store.pools.ready(ctx); err != nil {
 		return 0, nil, err
 	}
 	return v.store.writer.version()

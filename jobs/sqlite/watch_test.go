@@ -12,8 +12,8 @@ func blind(t *testing.T, store *backend) (*hub, *dataVersion) {
 	t.Helper()
 	folder := t.TempDir()
 	must(t, os.WriteFile(folder+"/jobs.db", nil, 0o600))
-	must(t, store.ready(t.Context()))
-	decoy := &backend{path: folder + "/jobs.db", side: sideFolder{path: folder, database: folder + "/jobs.db"}, claims: store.claims, reads: store.reads, options: store.options}
+	must(t, store.pools.ready(t.Context()))
+	decoy := &backend{path: folder + "/jobs.db", side: sideFolder{path: folder, database: folder + "/jobs.db"}, writer: store.writer, pools: store.pools, options: store.options}
 	h := newHub(decoy)
 	h.close()
 	return h, &dataVersion{store: decoy}
@@ -69,7 +69,7 @@ func TestWatchAcrossMigrations(t *testing.T) {
 		t.Error("a database without a schema has changed")
 	}
 	for range 2 {
-		_, err = store.Migrate(t.Context())
+		_, err = store.Migrations().Migrate(t.Context())
 		must(t, err)
 		if !version.changed(t.Context()) {
 			t.Error("a migration is no change")

@@ -171,7 +171,7 @@ func TestCloseFinishesAcceptedWrites(t *testing.T) {
 	eventually(t, "the write is queued", func() bool { return queued(store) == 1 })
 	closed := make(chan error, 1)
 	go func() { closed <- store.Close() }()
-	eventually(t, "the store is closed", func() bool { return errors.Is(store.ready(t.Context()), jobs.ErrClosed) })
+	eventually(t, "the store is closed", func() bool { return errors.Is(store.pools.ready(t.Context()), jobs.ErrClosed) })
 	if err := store.Write(t.Context(), add("refused")); !errors.Is(err, jobs.ErrClosed) {
 		t.Errorf("a write after the close gives %v", err)
 	}

@@ -11,7 +11,8 @@
 // Sealed has no exported field or method, so the documentation of Client shows nothing of it. Programs outside this module
 // cannot import this package.
 //
-// Store is the port that an engine fills. It gets jobs as data (Insert, Batch) and the cycles of runners as functions (Exchange).
+// Store is the port that an engine fills. It gets jobs as data (Insert, Batch) and the cycles of runners as functions (Exchange). Its parts
+// (Claims, Transactions, WorkerLocks, Migrations, Upkeep) are small interfaces of their own.
 //
 // The package knows no engine by name, and neither handlers nor runners.
 package engine

@@ -72,12 +72,25 @@ func (s observed) Exchange(ctx context.Context, x *Exchange) error {
 	return w.end(ctx, s.Store.Exchange(ctx, x))
 }
 
-func (s observed) Join(tx jobtype.Tx) (db.Querier, error) {
-	q, err := s.Store.Join(tx)
-	if err != nil || s.observer.Queried == nil {
+func (s observed) Transactions() Transactions {
+	if s.observer.Queried == nil {
+		return s.Store.Transactions()
+	}
+	return observedTransactions{s.Store.Transactions(), s.observer}
+}
+
+// observedTransactions tells an observer of the statements in transactions of callers.
+type observedTransactions struct {
+	Transactions
+	observer *jobtype.Observer
+}
+
+func (t observedTransactions) Join(tx jobtype.Tx) (db.Querier, error) {
+	q, err := t.Transactions.Join(tx)
+	if err != nil {
 		return q, err
 	}
-	return db.Timed(q, s.observer.Queried), nil
+	return db.Timed(q, t.observer.Queried), nil
 }
 
 type work = func(context.Context, db.Querier) error

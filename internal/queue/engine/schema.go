@@ -68,7 +68,7 @@ type Adoption struct {
 
 // CheckSchema returns a SchemaError unless this program runs on the database's schema.
 func CheckSchema(ctx context.Context, store Store) error {
-	schema, err := store.Schema(ctx)
+	schema, err := store.Migrations().Schema(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}

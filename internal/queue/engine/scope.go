@@ -83,7 +83,7 @@ type WritesFirst interface{ WritesFirst() }
 
 // Join runs fn in the caller's transaction.
 func (s *Scope) Join(ctx context.Context, fn Func) error {
-	q, err := s.Store.Join(s.Tx)
+	q, err := s.Store.Transactions().Join(s.Tx)
 	if err != nil {
 		return err
 	}
@@ -139,11 +139,11 @@ func (s *Scope) InsertWith(ctx context.Context, queue string, undo bool, fn Inse
 
 // join runs fn, which changes jobs, in the caller's transaction, whose commit announces the signals.
 func (s *Scope) join(ctx context.Context, signals core.Signal, queue string, fn Func) error {
-	q, err := s.Store.Join(s.Tx)
+	q, err := s.Store.Transactions().Join(s.Tx)
 	if err != nil {
 		return err
 	}
-	if err := s.Store.AnnounceCommit(ctx, s.Tx, signals, queue); err != nil {
+	if err := s.Store.Transactions().AnnounceCommit(ctx, s.Tx, signals, queue); err != nil {
 		return err
 	}
 	return fn(ctx, q)

@@ -48,7 +48,7 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 		}
 	}
 	err = f.completeAll(ctx, plain, func(h holder, group []*End) (int64, error) {
-		return store.CompleteJobs(ctx, q, engine.Completion{Now: core.Micros(now), WorkerID: h.worker, Attempt: h.attempt, IDs: ids(group)})
+		return store.Claims().CompleteJobs(ctx, q, engine.Completion{Now: core.Micros(now), WorkerID: h.worker, Attempt: h.attempt, IDs: ids(group)})
 	})
 	if err == nil {
 		err = f.completeAll(ctx, withResult, func(h holder, group []*End) (int64, error) {

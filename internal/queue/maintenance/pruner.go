@@ -234,7 +234,7 @@ func (p *Pruner) refusals(ctx context.Context) error {
 
 // freeIDs removes rows that only kept ids.
 func (p *Pruner) freeIDs(ctx context.Context) error {
-	return p.write(ctx, "rows that only kept ids", p.Scope.Store.FreeIDs)
+	return p.write(ctx, "rows that only kept ids", p.Scope.Store.Upkeep().FreeIDs)
 }
 
 // uniqueKeys removes unique keys that were taken until a time that is over.

@@ -83,7 +83,7 @@ func (r *Rescuer) EndGoneWorkers(ctx context.Context, failAll bool, before int64
 		}
 	}
 	if len(keys) > 0 {
-		if keys, err = r.Store.FreeWorkerLocks(ctx, keys); err != nil {
+		if keys, err = r.Store.WorkerLocks().FreeWorkerLocks(ctx, keys); err != nil {
 			return fmt.Errorf("look after workers: %w", err)
 		}
 	}
@@ -105,7 +105,7 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 	var done func()
 	if free {
 		var err error
-		if state, done, err = r.Store.TakeWorkerLock(ctx, w.LockKey); err != nil {
+		if state, done, err = r.Store.WorkerLocks().TakeWorkerLock(ctx, w.LockKey); err != nil {
 			return fmt.Errorf("look after worker %s: %w", strconv.Quote(w.Name), err)
 		}
 	}
@@ -113,7 +113,7 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 	switch {
 	case state == engine.LockTaken:
 		defer done()
-		stopped, err := r.Store.SaidGoodbye(w.LockKey)
+		stopped, err := r.Store.WorkerLocks().SaidGoodbye(w.LockKey)
 		if err != nil {
 			return fmt.Errorf("look after worker %s: %w", strconv.Quote(w.Name), err)
 		}

@@ -168,7 +168,7 @@ func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int
 // claimRows runs the statement of a claim.
 func (c *cycle) claimRows(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
 	if c.plan.listed == nil {
-		return c.env.store.ClaimJobs(ctx, q, arg)
+		return c.env.store.Claims().ClaimJobs(ctx, q, arg)
 	}
 	listed, err := q.ClaimListedJobs(ctx, db.ClaimListedJobsParams{
 		WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Queue: arg.Queue, Ids: core.JSONIDs(c.plan.listed),

@@ -24,7 +24,11 @@ func (s *endless) Now() time.Time              { return time.Now() }
 func (s *endless) Announce(core.Signal)        {}
 func (s *endless) Observer() *jobtype.Observer { return nil }
 
-func (s *endless) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
+func (s *endless) Claims() engine.Claims { return endlessClaims{} }
+
+type endlessClaims struct{ engine.Claims }
+
+func (endlessClaims) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
 
 func (s *endless) Exchange(ctx context.Context, x *engine.Exchange) error {
 	q := &endlessQuerier{}
@@ -48,7 +52,7 @@ func exchange(ctx context.Context, q db.Querier, x *engine.Exchange) error {
 	return engine.InOrder(ctx, q, append(steps, x.Conclude))
 }
 
-func (s *endless) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
+func (endlessClaims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
 	rows, err := q.ClaimJobs(ctx, arg)
 	return rows, nil, err
 }

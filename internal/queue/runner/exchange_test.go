@@ -76,7 +76,11 @@ func TestExchangeThatRunsAgainIsDue(t *testing.T) {
 // shaky is a store whose schema cannot be looked at without a panic.
 type shaky struct{ endless }
 
-func (*shaky) Schema(context.Context) (engine.Schema, error) { panic("oh no") }
+func (*shaky) Migrations() engine.Migrations { return shakyMigrations{} }
+
+type shakyMigrations struct{ engine.Migrations }
+
+func (shakyMigrations) Schema(context.Context) (engine.Schema, error) { panic("oh no") }
 
 // Without its heartbeat a worker must not go on.
 func TestHeartbeatThatPanicsEndsTheRun(t *testing.T) {

@@ -65,7 +65,7 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 		}
 		params.ResultJson = &data
 	}
-	q, err := a.executor.env.store.Join(tx)
+	q, err := a.executor.env.store.Transactions().Join(tx)
 	if err != nil {
 		return err
 	}

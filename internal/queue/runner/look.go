@@ -122,14 +122,14 @@ func (l *loop) peek(ctx context.Context, wants map[string]int64) (found bool, ne
 		next = core.Time(us)
 		due = us != 0 && us <= core.Micros(store.Now())
 		if found = due; many {
-			claimable, err = store.ClaimableQueues(ctx, q, kinds, queues)
+			claimable, err = store.Claims().ClaimableQueues(ctx, q, kinds, queues)
 			return err
 		}
 		for _, queue := range queues {
 			if found {
 				break
 			}
-			if found, err = store.HasClaimableJobs(ctx, q, db.HasClaimableJobsParams{Kinds: kinds, Queue: queue}); err != nil {
+			if found, err = store.Claims().HasClaimableJobs(ctx, q, db.HasClaimableJobsParams{Kinds: kinds, Queue: queue}); err != nil {
 				return err
 			}
 		}

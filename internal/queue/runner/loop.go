@@ -59,7 +59,7 @@ func (r *run) newLoop() *loop {
 		env: r.env, ledger: r.ledger, slots: r.slots, executor: r.executor, completer: r.completer,
 		served: subscription{unlisten: func() {}}, alarm: clock.NewAlarm(r.env.store.Now),
 		claimable: map[string]bool{}, trouble: outage.New(r.env.log), batch: batchSlots,
-		backoff: r.env.store.Backoff(r.rescuer.Workers),
+		backoff: r.env.store.Claims().Backoff(r.rescuer.Workers),
 	}
 	l.refusals.loop = l
 	return l

@@ -56,7 +56,7 @@ func (p *presence) add(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	key, release, err := p.env.store.HoldWorkerLock(ctx)
+	key, release, err := p.env.store.WorkerLocks().HoldWorkerLock(ctx)
 	if err != nil {
 		return fmt.Errorf("register worker: %w", err)
 	}
@@ -149,7 +149,7 @@ func (p *presence) sayGoodbye() error {
 }
 
 func (p *presence) goodbye(id int64, lock workerLock) error {
-	err := p.env.store.LeaveGoodbye(lock.key, id)
+	err := p.env.store.WorkerLocks().LeaveGoodbye(lock.key, id)
 	if err != nil {
 		p.env.log.Warn("the worker's jobs are rescued as after a crash: it could leave no goodbye", "worker", p.name, "error", err)
 	}

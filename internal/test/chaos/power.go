@@ -228,7 +228,7 @@ func checkPower(ctx context.Context, path string, states []state, moment int, du
 		t.other = append(t.other, "the database is damaged: "+damage)
 	}
 	client := jobs.New(store)
-	has, err := engine.StoreOf(store).Schema(ctx)
+	has, err := engine.StoreOf(store).Migrations().Schema(ctx)
 	if err != nil {
 		return t, err
 	}

@@ -54,7 +54,7 @@ func makeSeed(ctx context.Context, dir, name string) (err error) {
 	}
 	switch name {
 	case seedOld:
-		_, err = engine.StoreOf(store).MigrateDown(ctx)
+		_, err = engine.StoreOf(store).Migrations().MigrateDown(ctx)
 	case seedCrash:
 		// Its files as they are before the close.
 		image := dir + "-image"

@@ -66,7 +66,7 @@ func (f *fleet) killMigrations(ctx context.Context) error {
 	for ; killed < want && begun < 10*want+10; begun++ {
 		versions := 1 + f.trial.random.IntN(4)
 		for range versions {
-			if _, err := engine.StoreOf(f.client.Store()).MigrateDown(ctx); err != nil {
+			if _, err := engine.StoreOf(f.client.Store()).Migrations().MigrateDown(ctx); err != nil {
 				return fmt.Errorf("migrate down: %w", err)
 			}
 		}
@@ -89,7 +89,7 @@ func (f *fleet) killMigrations(ctx context.Context) error {
 				return err
 			}
 		}
-		found, err := engine.StoreOf(f.client.Store()).Schema(ctx)
+		found, err := engine.StoreOf(f.client.Store()).Migrations().Schema(ctx)
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (f *fleet) writesNothing(ctx context.Context, what string, fn func() error)
 // newerRefuses starts a worker and an enqueuer of this version on the schema of the one before.
 func (f *fleet) newerRefuses(ctx context.Context) error {
 	return f.writesNothing(ctx, "this version on the schema before", func() error {
-		if _, err := engine.StoreOf(f.client.Store()).MigrateDown(ctx); err != nil {
+		if _, err := engine.StoreOf(f.client.Store()).Migrations().MigrateDown(ctx); err != nil {
 			return err
 		}
 		for _, r := range []role{
@@ -211,7 +211,7 @@ const unknownKind = "unknown"
 
 // upgradeBelow migrates the schema under a worker of the version before.
 func (f *fleet) upgradeBelow(ctx context.Context, before earlier) error {
-	found, err := engine.StoreOf(f.client.Store()).Schema(ctx)
+	found, err := engine.StoreOf(f.client.Store()).Migrations().Schema(ctx)
 	if err != nil {
 		return err
 	}
@@ -270,14 +270,14 @@ func (f *fleet) goesOn(ctx context.Context, before earlier, worker *process) err
 
 func (f *fleet) migrateBelow(ctx context.Context, before earlier) error {
 	for {
-		found, err := engine.StoreOf(f.client.Store()).Schema(ctx)
+		found, err := engine.StoreOf(f.client.Store()).Migrations().Schema(ctx)
 		if err != nil {
 			return err
 		}
 		if found.Have <= before.schema {
 			break
 		}
-		if _, err := engine.StoreOf(f.client.Store()).MigrateDown(ctx); err != nil {
+		if _, err := engine.StoreOf(f.client.Store()).Migrations().MigrateDown(ctx); err != nil {
 			return err
 		}
 	}

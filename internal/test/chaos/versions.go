@@ -154,11 +154,11 @@ func (r *rollout) migrateBack(ctx context.Context) error {
 		return nil
 	}
 	for {
-		found, err := engine.StoreOf(r.client.Store()).Schema(ctx)
+		found, err := engine.StoreOf(r.client.Store()).Migrations().Schema(ctx)
 		if err != nil || found.Applied <= r.before.schema {
 			return err
 		}
-		if _, err := engine.StoreOf(r.client.Store()).MigrateDown(ctx); err != nil {
+		if _, err := engine.StoreOf(r.client.Store()).Migrations().MigrateDown(ctx); err != nil {
 			return err
 		}
 	}

@@ -46,10 +46,17 @@ func (c *lateClock) Now() time.Time { return c.Store.Now().Add(time.Duration(c.l
 
 func (c *lateClock) NowWithin(context.Context) time.Time { return c.Now() }
 
-func (c *lateClock) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
-	rows, committed, err := c.Store.ClaimJobs(ctx, q, arg)
-	if len(rows) > 0 && c.next != 0 {
-		c.late.Store(c.next)
+func (c *lateClock) Claims() engine.Claims { return lateClaims{c.Store.Claims(), c} }
+
+type lateClaims struct {
+	engine.Claims
+	clock *lateClock
+}
+
+func (l lateClaims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
+	rows, committed, err := l.Claims.ClaimJobs(ctx, q, arg)
+	if len(rows) > 0 && l.clock.next != 0 {
+		l.clock.late.Store(l.clock.next)
 	}
 	return rows, committed, err
 }

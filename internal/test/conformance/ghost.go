@@ -27,7 +27,7 @@ func (f *fixture) ghost(name string, lease time.Duration) *ghost {
 	f.Helper()
 	g := &ghost{f: f}
 	var err error
-	g.key, g.release, err = f.store.HoldWorkerLock(f.ctx)
+	g.key, g.release, err = f.store.WorkerLocks().HoldWorkerLock(f.ctx)
 	f.must(err)
 	g.register(name, lease)
 	return g

@@ -254,7 +254,8 @@ func testManyNewSchedules(f *fixture) {
 	clock := &steppingClock{Store: engine.StoreOf(f.client.Store()), now: f.store.Now()}
 	since := clock.now.Add(-time.Second)
 	s := maintenance.Scheduler{Store: clock, Log: quiet(), Declared: "[]", Notes: &refusal.Notes{Log: quiet()}}
-	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("often", "@every 1s", "k", json.RawMessage("{}"))))
+	client := jobs.New(engine.SealStore(clock)) // by the scheduler's clock, however long the test takes
+	f.must(client.PutSchedule(f.ctx, jobs.NewSchedule("often", "@every 1s", "k", json.RawMessage("{}"))))
 	_, err := s.Once(f.ctx, since)
 	f.must(err)
 	before, err := f.client.ScheduleTicks(f.ctx, "often", 100)

@@ -36,7 +36,7 @@ func testSchemaChangedWhileRunning(f *fixture) {
 	go func() { ended <- runner.Run(f.ctx) }()
 	receive(f, "the start", started)
 	other := f.elsewhere()
-	_, err := engine.StoreOf(other.Store()).MigrateDown(f.ctx)
+	_, err := engine.StoreOf(other.Store()).Migrations().MigrateDown(f.ctx)
 	f.must(err)
 	err = receive(f, "the end of the run", ended)
 	var schema *jobs.SchemaError
@@ -64,15 +64,15 @@ func testMigrateTwice(f *fixture) {
 // testAdopted: tables without versions are refused until Migrate adopts them. Jobs stay as they are.
 func testAdopted(f *fixture) {
 	id := f.enqueue("k", jobs.Priority(3))
-	found, err := f.store.Schema(f.ctx)
+	found, err := f.store.Migrations().Schema(f.ctx)
 	f.must(err)
 	f.sql("forget_versions")
 	f.client = f.elsewhere()
 	f.wantRefused("adopts the tables", 0)
-	_, err = engine.StoreOf(f.client.Store()).MigrateDown(f.ctx)
+	_, err = engine.StoreOf(f.client.Store()).Migrations().MigrateDown(f.ctx)
 	var schema *jobs.SchemaError
 	want(f, "MigrateDown is refused", errors.As(err, &schema) && schema.Unversioned, true)
-	done, err := engine.StoreOf(f.client.Store()).Migrate(f.ctx)
+	done, err := engine.StoreOf(f.client.Store()).Migrations().Migrate(f.ctx)
 	f.must(err)
 	want(f, "the adopted version", done.Adopted.Version, found.Want)
 	want(f, "the owner's parts", len(done.Adopted.Own), 0)
@@ -83,10 +83,10 @@ func testAdopted(f *fixture) {
 }
 
 func testOlderSchema(f *fixture) {
-	found, err := f.store.Schema(f.ctx)
+	found, err := f.store.Migrations().Schema(f.ctx)
 	f.must(err)
 	want(f, "version", found.Have, found.Want)
-	_, err = f.store.MigrateDown(f.ctx)
+	_, err = f.store.Migrations().MigrateDown(f.ctx)
 	f.must(err)
 	f.wantRefused("older", found.Want-1)
 	names, err := f.client.Migrate(f.ctx)
@@ -97,7 +97,7 @@ func testOlderSchema(f *fixture) {
 
 func testNoSchema(f *fixture) {
 	for {
-		name, err := f.store.MigrateDown(f.ctx)
+		name, err := f.store.Migrations().MigrateDown(f.ctx)
 		f.must(err)
 		if name == "" {
 			break
@@ -127,7 +127,7 @@ func (f *fixture) wantRefused(text string, have int64) {
 
 func testJobsSurviveMigration(f *fixture) {
 	id := f.enqueue("k", jobs.Priority(3))
-	_, err := f.store.MigrateDown(f.ctx)
+	_, err := f.store.Migrations().MigrateDown(f.ctx)
 	f.must(err)
 	_, err = f.client.Migrate(f.ctx)
 	f.must(err)

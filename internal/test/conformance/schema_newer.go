@@ -39,7 +39,7 @@ func (f *fixture) awaitSchemaLook() {
 // testCompatibleWhileRunning: a runner goes on when the schema becomes a newer one whose migration is compatible, and stops when it
 // becomes one whose migration is not.
 func testCompatibleWhileRunning(f *fixture) {
-	found, err := f.store.Schema(f.ctx)
+	found, err := f.store.Migrations().Schema(f.ctx)
 	f.must(err)
 	started, release := make(chan struct{}, 2), make(chan struct{})
 	running := f.run(f.runner(f.client, jobs.Config{Lease: time.Second}, on("k", func(ctx context.Context, _ jobs.Job) error {
@@ -75,7 +75,7 @@ func testCompatibleWhileRunning(f *fixture) {
 // testCompatible: a program that starts on a newer schema uses it when its migrations are compatible, and has nothing to migrate. It
 // undoes nothing: only the newer program knows how.
 func testCompatible(f *fixture) {
-	found, err := f.store.Schema(f.ctx)
+	found, err := f.store.Migrations().Schema(f.ctx)
 	f.must(err)
 	f.sql("add_flavour")
 	f.newerSchema(found.Want+1, found.Want)
@@ -89,11 +89,11 @@ func testCompatible(f *fixture) {
 	_, err = client.Enqueue(f.ctx, "k", []byte("{}"))
 	f.must(err)
 	f.drain(jobs.Config{}, on("k", nothing))
-	have, err := other.Schema(f.ctx)
+	have, err := other.Migrations().Schema(f.ctx)
 	f.must(err)
 	want(f, "version", have.Have, found.Want+2)
 	want(f, "runs from", have.RunsFrom, found.Want)
-	if _, err := other.MigrateDown(f.ctx); err == nil || !strings.Contains(err.Error(), "run `sqluice down` with the newer one") {
+	if _, err := other.Migrations().MigrateDown(f.ctx); err == nil || !strings.Contains(err.Error(), "run `sqluice down` with the newer one") {
 		f.Errorf("MigrateDown gives %v", err)
 	}
 }
@@ -101,7 +101,7 @@ func testCompatible(f *fixture) {
 // testIncompatible: a program is refused on a newer schema when one of the migrations that it does not know is not compatible with it,
 // whatever the later ones say.
 func testIncompatible(f *fixture) {
-	found, err := f.store.Schema(f.ctx)
+	found, err := f.store.Migrations().Schema(f.ctx)
 	f.must(err)
 	f.newerSchema(found.Want+1, found.Want+1)
 	f.newerSchema(found.Want+2, found.Want)
@@ -116,7 +116,7 @@ func testIncompatible(f *fixture) {
 
 // testForeignVersion: a version in the range of the project that the project did not make is refused by name.
 func testForeignVersion(f *fixture) {
-	found, err := f.store.Schema(f.ctx)
+	found, err := f.store.Migrations().Schema(f.ctx)
 	f.must(err)
 	f.sql("apply_newer_schema", "NEWER", strconv.FormatInt(found.Want+1, 10))
 	client := f.elsewhere()

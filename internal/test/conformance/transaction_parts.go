@@ -19,12 +19,21 @@ type afterStatement struct {
 	hook func(name string, took time.Duration, err error)
 }
 
-func (s afterStatement) Join(tx jobs.Tx) (db.Querier, error) {
-	q, err := s.Store.Join(tx)
+func (s afterStatement) Transactions() engine.Transactions {
+	return hookedTransactions{s.Store.Transactions(), s.hook}
+}
+
+type hookedTransactions struct {
+	engine.Transactions
+	hook func(name string, took time.Duration, err error)
+}
+
+func (t hookedTransactions) Join(tx jobs.Tx) (db.Querier, error) {
+	q, err := t.Transactions.Join(tx)
 	if err != nil {
 		return nil, err
 	}
-	return db.Timed(q, s.hook), nil
+	return db.Timed(q, t.hook), nil
 }
 
 // A change in a caller's transaction that fails half-way leaves no part of it there, so that the caller can continue

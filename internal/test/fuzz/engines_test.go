@@ -30,7 +30,7 @@ func engines(f *testing.F) []engine {
 			f.Error(err)
 		}
 	})
-	if _, err := port.StoreOf(store).Migrate(f.Context()); err != nil {
+	if _, err := port.StoreOf(store).Migrations().Migrate(f.Context()); err != nil {
 		f.Fatal(err)
 	}
 	return []engine{{"SQLite", jobs.New(testdb.SQLite(f))}, {"PostgreSQL", jobs.New(store)}}

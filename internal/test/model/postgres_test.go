@@ -48,7 +48,7 @@ func openPostgres(t *testing.T, c *clock) *engine {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
 		for {
-			state, done, err := e.store.TakeWorkerLock(ctx, key)
+			state, done, err := e.store.WorkerLocks().TakeWorkerLock(ctx, key)
 			if err != nil {
 				return err
 			}

@@ -35,7 +35,7 @@ func (m *machine) startWorker(t *rapid.T) {
 	}
 	t.Logf("start worker %d: %+v, %v", want, info, wantErr)
 	each(m, "start a worker", want, wantErr, func(e *engine) (int64, error) {
-		key, release, err := e.store.HoldWorkerLock(m.ctx)
+		key, release, err := e.store.WorkerLocks().HoldWorkerLock(m.ctx)
 		if err != nil {
 			return 0, err
 		}

@@ -183,7 +183,7 @@ func (p *Postgres) Migrated(tb testing.TB, open func(url string) (jobs.Store, er
 	return p.Template(tb, func(url string) {
 		store, err := open(url)
 		if err == nil {
-			_, err = engine.StoreOf(store).Migrate(tb.Context())
+			_, err = engine.StoreOf(store).Migrations().Migrate(tb.Context())
 			err = errors.Join(err, store.Close())
 		}
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 func SQLite(tb testing.TB, opts ...sqlite.Option) *sqlite.Store {
 	tb.Helper()
 	store := OpenSQLite(tb, filepath.Join(tb.TempDir(), "jobs.db"), opts...)
-	if _, err := engine.StoreOf(store).Migrate(tb.Context()); err != nil {
+	if _, err := engine.StoreOf(store).Migrations().Migrate(tb.Context()); err != nil {
 		tb.Fatalf("migrate %s: %v", store.Path(), err)
 	}
 	return store

@@ -52,7 +52,7 @@ func TestPostgresIsEmptyAndGoneAtTheEnd(t *testing.T) {
 }
 
 func TestSQLiteIsReady(t *testing.T) {
-	found, err := engine.StoreOf(testdb.SQLite(t)).Schema(t.Context())
+	found, err := engine.StoreOf(testdb.SQLite(t)).Migrations().Schema(t.Context())
 	if err != nil || found.Check() != nil || found.Have == 0 {
 		t.Errorf("schema version %d, want %d: %v", found.Have, found.Want, err)
 	}
