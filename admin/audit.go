@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -83,4 +84,35 @@ const maxNamedJobs = 5
 // Named returns the jobs of an entry that are listed.
 func (v auditView) Named(e inspect.AuditEntry) []int64 {
 	return e.JobIDs[:min(len(e.JobIDs), maxNamedJobs)]
+}
+
+// Schedule returns the name of the schedule that an entry's detail has, or "".
+func (v auditView) Schedule(e inspect.AuditEntry) string {
+	var detail struct {
+		Schedule string `json:"schedule"`
+	}
+	if err := json.Unmarshal(e.Detail, &detail); err != nil {
+		return "" // another program wrote it: the page shows the whole detail
+	}
+	return detail.Schedule
+}
+
+// Rest returns an entry's detail without the name of the schedule, which the page shows beside it. It returns nil if nothing is left.
+func (v auditView) Rest(e inspect.AuditEntry) json.RawMessage {
+	if v.Schedule(e) == "" {
+		return e.Detail
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(e.Detail, &fields); err != nil {
+		return e.Detail
+	}
+	delete(fields, "schedule")
+	if len(fields) == 0 {
+		return nil
+	}
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return e.Detail
+	}
+	return rest
 }

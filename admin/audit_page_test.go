@@ -12,6 +12,27 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+// TestAuditOfSchedules: the entry of a schedule has a link to it, and the rest of its detail beside.
+func TestAuditOfSchedules(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		v := visit(t, client, admin.Config{Prefix: "/queue"})
+		ctx := jobs.WithActor(t.Context(), "ann")
+		put := func(spec string) {
+			t.Helper()
+			must(t, client.PutSchedule(ctx, jobs.NewSchedule("each <day>", spec, "report", []byte("{}"))))
+		}
+		put("0 4 * * *")
+		put("0 5 * * *")
+		page := v.page("/audit")
+		has(t, "the list", page,
+			`id="entry-2"`, `href="/queue/schedules/each%20%3Cday%3E"><bdi>each &lt;day&gt;</bdi></a>`, `{&#34;after&#34;:{`, `0 5 * * *`,
+			`id="entry-1"`, `href="/queue/schedules/each%20%3Cday%3E"><bdi>each &lt;day&gt;</bdi></a>`, `<td class="text"></td>`)
+		if strings.Contains(page, "&#34;schedule&#34;") {
+			t.Errorf("the name stands in a detail once more:\n%s", page)
+		}
+	})
+}
+
 // TestAuditPage: the page lists changes with user, action, time and job, newest first, page by page.
 func TestAuditPage(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {

@@ -92,6 +92,14 @@ func (v scheduleView) Idle() string {
 	}[v.Status]
 }
 
+// NoWorker returns what becomes of the jobs of an active schedule whose kind no live worker takes from its queue, or "".
+func (v scheduleView) NoWorker() string {
+	if v.Status != jobs.ScheduleActive || !v.Unhandled {
+		return ""
+	}
+	return fmt.Sprintf("No live worker takes jobs of the kind %q from queue %q: the jobs of the schedule wait.", v.Kind, v.Queue)
+}
+
 // Clock returns a time by the clock of the schedule's zone.
 func (v scheduleView) Clock(t time.Time) string {
 	zone := time.UTC

@@ -43,10 +43,16 @@ func TestSchedulePages(t *testing.T) {
 			}
 			return fields
 		}
+		has(t, "the list without a worker", v.page("/schedules"), ">No worker<")
+		has(t, "the schedule without a worker", page, ">No worker<", `id="no-worker">No live worker takes jobs of the kind &#34;report&#34; from queue &#34;default&#34;: the jobs of the schedule wait.`)
 		has(t, "after a run", v.send("/schedules/change", form("run")), `class="flash good"`, "Schedule nightly runs at once, as job 1.", "<bdi>nightly</bdi>", "Run at once", `href="/queue/jobs/1"`)
 		has(t, "its job", v.page("/jobs/1"), "<dt>Schedule</dt>", `href="/queue/schedules/nightly"`, "<dt>Tick</dt>")
 		has(t, "after a pause", v.send("/schedules/change", form("pause")), "Schedule nightly is paused", ">Paused<", ">Resume<", `class="week idle"`, "It is paused")
-		has(t, "the list with a paused one", v.page("/schedules"), ">Paused<")
+		paused := v.page("/schedules")
+		has(t, "the list with a paused one", paused, ">Paused<")
+		if strings.Contains(paused, "No worker") {
+			t.Errorf("a paused schedule is said to want a worker:\n%s", paused)
+		}
 		has(t, "after it is resumed", v.send("/schedules/change", form("resume")), "no longer paused", ">Active<")
 		has(t, "the question", v.send("/schedules/change", form("delete")), "Delete the schedule nightly?", "This cannot be undone", `action="/queue/schedules/change"`,
 			`name="do" value="delete"`, `name="name" value="nightly"`, `name="sure" value="yes"`, `href="/queue/schedules/nightly"`)
