@@ -149,6 +149,9 @@ func flagParameter(option func() Option) func(string) (Option, error) {
 
 // splitURL takes the queue's parameters out of a URL. Errors never show the URL, which may hold a password.
 func splitURL(text string) (rest string, opts []Option, err error) {
+	if text == "" {
+		return "", nil, errors.New("the URL is empty; it must begin with postgres:// or postgresql://: is the variable set that it comes from?")
+	}
 	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
 		return "", nil, errors.New("the URL must begin with postgres:// or postgresql://")
 	}

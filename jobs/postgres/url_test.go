@@ -18,7 +18,7 @@ func TestURLs(t *testing.T) {
 		must(t, store.Close())
 	}
 	for url, says := range map[string]string{
-		"":                                "must begin with postgres://",
+		"":                                "the URL is empty; it must begin with postgres://",
 		"db":                              "must begin with postgres://",
 		"mysql://user:s3cr3t@host/db":     "must begin with postgres://",
 		"host=h password=s3cr3t":          "must begin with postgres://",
