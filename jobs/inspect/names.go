@@ -167,7 +167,8 @@ func unknown(field string, names []string, known map[string]bool, always int) (l
 
 // nearest returns the known name that takes the fewest edits, the first by name of several; none when a third of the name would change.
 func nearest(name string, known map[string]bool) (found string) {
-	fewest := max(1, utf8.RuneCountInString(name)/3) + 1
+	length := utf8.RuneCountInString(name)
+	fewest := min(length, max(1, length/3)+1) // a name of one rune is not like another one
 	for _, other := range slices.Sorted(maps.Keys(known)) {
 		if n := edits(strings.ToLower(name), strings.ToLower(other)); n < fewest {
 			found, fewest = other, n

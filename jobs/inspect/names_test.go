@@ -3,10 +3,10 @@ package inspect
 import "testing"
 
 func TestNearest(t *testing.T) {
-	known := map[string]bool{"mail": true, "Import": true, "resize": true, "r\u00e9sum\u00e9": true}
+	known := map[string]bool{"a": true, "mail": true, "Import": true, "resize": true, "r\u00e9sum\u00e9": true}
 	for name, want := range map[string]string{
 		"mial": "mail", "mai": "mail", "mails": "mail", "main": "mail", "import": "Import", "imprt": "Import", "rezise": "resize",
-		"resum\u00e9": "r\u00e9sum\u00e9", "x": "", "zz": "", "thumbnail": "", "males": "",
+		"resum\u00e9": "r\u00e9sum\u00e9", "x": "", "zz": "", "b": "", "A": "a", "thumbnail": "", "males": "",
 	} {
 		if got := nearest(name, known); got != want {
 			t.Errorf("nearest to %q is %q, not %q", name, got, want)
