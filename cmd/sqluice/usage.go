@@ -65,8 +65,6 @@ func takes(least, most int, names ...string) cobra.PositionalArgs {
 			return usagef("argument %d is not expected: the command takes only %s; quote a %s for the shell", most+1, strings.Join(names, " and "), payloadName)
 		case len(args) > most && most == 0:
 			return usagef("%q is not expected: the command takes no arguments", shown(args[0]))
-		case len(args) > most && slices.Contains(names, "PAYLOAD"): // one of them is the payload, which may be secret
-			return usagef("%d arguments are too many: the command takes only %s", len(args), strings.Join(names, " and "))
 		case len(args) > most:
 			return usagef("%q is not expected: the command takes only %s", shown(args[most]), strings.Join(names, " and "))
 		}
