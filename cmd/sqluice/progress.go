@@ -72,24 +72,17 @@ func (p *progress) note(line func() string) {
 	}
 }
 
-// force draws a line at once.
+// force draws a line at once. An empty line removes the line that is shown.
 func (p *progress) force(line string) {
-	if !p.terminal {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.draw(line)
+	if p.terminal && (line != "" || p.line != "") {
+		p.draw(line)
+	}
 }
 
 // end removes the line.
-func (p *progress) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.line != "" {
-		p.draw("")
-	}
-}
+func (p *progress) end() { p.force("") }
 
 // Write writes text above the line, so that a log can write to progress.
 func (p *progress) Write(text []byte) (int, error) {
