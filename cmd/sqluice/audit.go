@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -77,7 +78,7 @@ func (a *app) audit(ctx context.Context, c *jobs.Client, f inspect.AuditFilter, 
 	}
 	t := newTable(a.out, "ID", "WHEN", "ACTOR", "ACTION", "OF", "DETAIL")
 	for _, e := range list {
-		t.row(strconv.FormatInt(e.ID, 10), e.At.Local().Format(time.DateTime), e.Actor, string(e.Action), changed(e), shorten(string(e.Detail), 100))
+		t.row(strconv.FormatInt(e.ID, 10), e.At.Local().Format(time.DateTime), e.Actor, string(e.Action), changed(e), human.Shorten(string(e.Detail), 100))
 	}
 	if err := t.end(); err != nil {
 		return err

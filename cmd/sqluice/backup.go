@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -19,7 +20,7 @@ func (a *app) backupCommand() *cobra.Command {
 		GroupID: groupDatabase,
 		Args:    takes(1, 1, "FILE"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
-			if args[0] == "" || notPath.MatchString(args[0]) {
+			if !address.IsPath(args[0]) {
 				return usagef("FILE %q must be the path of a file", shown(args[0]))
 			}
 			return a.withClient(ctx, func(c *jobs.Client) error { return a.backup(ctx, c, args[0]) })

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/bench"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -27,121 +30,64 @@ PostgreSQL server, busy.
 
 With --processes N this process and N-1 others drain together, and the latency to another process is measured too.`
 
-// benchFlags holds the flags of the bench command.
-type benchFlags struct {
-	jobs        int
-	concurrency int
-	payload     int
-	processes   int
-	durability  durabilityFor
-	level       func() string // of the durability
-	asJSON      bool
-}
-
 const (
 	maxBenchJobs      = 10_000_000
 	maxBenchProcesses = 64
 )
 
 func (a *app) benchCommand() *cobra.Command {
-	f := benchFlags{jobs: 20_000, concurrency: 200, payload: 100, processes: 1}
+	load := bench.Load{Jobs: 20_000, Concurrency: 200, Payload: 100, Processes: 1}
 	cmd := &cobra.Command{
 		Use:     "bench",
 		Short:   "Measure the queue on this machine and database",
 		Long:    benchHelp,
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
-		RunE:    a.do(func(ctx context.Context, _ []string) error { return a.bench(ctx, &f) }),
 	}
 	flags := cmd.Flags()
-	flags.Var(&intValue{&f.jobs, 1, maxBenchJobs}, "jobs", "how many jobs to insert and to run")
-	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at once in a process")
-	flags.Var(&intValue{&f.payload, minBenchPayload, jobs.MaxPayload}, "payload", "the size of a payload in bytes")
-	flags.Var(&intValue{&f.processes, 1, maxBenchProcesses}, "processes", "how many processes drain together")
-	f.durability = durabilityFlag(flags)
-	f.level = func() string { return flags.Lookup("durability").Value.String() }
-	flags.BoolVar(&f.asJSON, "json", false, "print a line of JSON for each measure")
+	flags.Var(&intValue{&load.Jobs, 1, maxBenchJobs}, "jobs", "how many jobs to insert and to run")
+	flags.Var(&intValue{&load.Concurrency, 1, maxConcurrency}, "concurrency", "jobs at once in a process")
+	flags.Var(&intValue{&load.Payload, bench.MinPayload, jobs.MaxPayload}, "payload", "the size of a payload in bytes")
+	flags.Var(&intValue{&load.Processes, 1, maxBenchProcesses}, "processes", "how many processes drain together")
+	durability := durabilityFlag(flags)
+	flags.BoolVar(&load.AsJSON, "json", false, "print a line of JSON for each measure")
+	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
+		load.Durability = flags.Lookup("durability").Value.String()
+		return a.bench(ctx, &load, durability)
+	})
 	return cmd
 }
 
-func (a *app) bench(ctx context.Context, f *benchFlags) (err error) {
+func (a *app) bench(ctx context.Context, load *bench.Load, durability durabilityFor) error {
 	d, err := a.database()
 	if err != nil {
 		return err
 	}
-	opts, err := f.durability(d)
+	opts, err := durability(d)
 	if err != nil {
 		return err
 	}
 	progress := a.progress()
-	defer progress.end()
-	place, err := makeBenchPlace(ctx, d, newLogger(progress, "text", "warn"), opts)
+	return bench.Run(ctx, d, load, &bench.Host{
+		Version: programVersion(), Options: opts, Log: newLogger(progress, "text", "warn"),
+		Open: openDatabase, Status: progress.force, Say: a.say,
+		Child: func(ctx context.Context, d address.Database, role string) (*exec.Cmd, error) {
+			return a.benchChild(ctx, d, role, load)
+		},
+	})
+}
+
+// benchChild returns a command, not started, that runs a role on a database in another process.
+func (a *app) benchChild(ctx context.Context, d address.Database, role string, load *bench.Load) (*exec.Cmd, error) {
+	program, err := os.Executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() {
-		progress.force("removing the bench's database")
-		err = errors.Join(err, place.remove(ctx))
-	}()
-	b := &bench{app: a, flags: f, place: place, client: jobs.New(place.store), progress: progress}
-	if err := b.describe(ctx, d); err != nil {
-		return err
+	args, name := []string{"bench-process", role, "--concurrency", strconv.Itoa(load.Concurrency)}, d.URL
+	if !d.Postgres() {
+		args, name = append(args, "--durability", load.Durability), d.Path
 	}
-	for _, measure := range b.measures() {
-		progress.force("measuring: " + measure.name)
-		line, note, err := measure.run(ctx)
-		if ctx.Err() != nil {
-			err = ctx.Err() // a runner that is stopped returns no error
-		}
-		progress.end()
-		if err != nil {
-			return fmt.Errorf("%s: %w", measure.name, err)
-		}
-		line.Workload = measure.name
-		if err := b.print(line, note); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// bench is one run of the command.
-type bench struct {
-	app      *app
-	flags    *benchFlags
-	place    *benchPlace
-	client   *jobs.Client
-	progress *progress
-	engine   string
-	version  string
-
-	base benchLine // the first measure: what every commit waits for
-}
-
-// measure is one measurement; note says what limits it.
-type measure struct {
-	name string
-	run  func(context.Context) (line benchLine, note string, err error)
-}
-
-func (b *bench) measures() []measure {
-	first := measure{"flush to disk", b.flush}
-	if b.place.database.postgres() {
-		first = measure{"round trip", b.roundTrip}
-	}
-	list := []measure{
-		first, {"insert one by one", b.insertOne}, {"insert by 64 callers", b.insertMany}, {"bulk insert", b.bulk},
-		{b.drainName(), b.drain}, {"latency, same process", b.latencyHere},
-	}
-	if b.flags.processes > 1 {
-		list = append(list, measure{"latency, other process", b.latencyThere})
-	}
-	return list
-}
-
-func (b *bench) drainName() string {
-	if b.flags.processes == 1 {
-		return "drain"
-	}
-	return fmt.Sprintf("drain by %d processes", b.flags.processes)
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(a.env, databaseVariable+"="+name) // all users can see a command line, and a URL may hold a password
+	return cmd, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/internal/move"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
@@ -34,7 +35,7 @@ Programs that change rows with their own SQL do not notice that the source is cl
 If copy is interrupted, run the same command again: it continues. To give up, reopen the source and delete the target.`
 
 func (a *app) copyCommand() *cobra.Command {
-	var from, to database
+	var from, to address.Database
 	var keepOpen, dropColumns bool
 	cmd := &cobra.Command{
 		Use:     "copy --from DATABASE --to DATABASE",
@@ -43,7 +44,7 @@ func (a *app) copyCommand() *cobra.Command {
 		GroupID: groupDatabase,
 	}
 	flags := cmd.Flags()
-	flags.Var(&databaseValue{&from}, "from", "the source: "+forms)
+	flags.Var(&databaseValue{&from}, "from", "the source: "+address.Forms)
 	flags.Var(&databaseValue{&to}, "to", "the target, likewise")
 	flags.BoolVar(&keepOpen, "keep-open", false, "open the source again at the end: a copy, not a move")
 	flags.BoolVar(&dropColumns, "drop-columns", false, "leave behind the values of columns that you have added to one side, or to a table without ids")
@@ -64,7 +65,7 @@ func (a *app) copyCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) copy(ctx context.Context, from, to database, config move.Config) (err error) {
+func (a *app) copy(ctx context.Context, from, to address.Database, config move.Config) (err error) {
 	progress := a.progress()
 	defer progress.end()
 	log := newLogger(progress, "text", "warn")
@@ -95,7 +96,7 @@ func (a *app) copy(ctx context.Context, from, to database, config move.Config) (
 
 // openSide opens a database with full durability: at its end a move records on one side that the other has everything, and
 // both records must survive a power loss.
-func openSide(ctx context.Context, flag string, d database, log *slog.Logger) (move.Side, error) {
+func openSide(ctx context.Context, flag string, d address.Database, log *slog.Logger) (move.Side, error) {
 	store, err := openDatabase(ctx, d, log, sqlite.WithDurability(sqlite.Full))
 	if err != nil {
 		if flag == "--to" && errors.Is(err, os.ErrNotExist) {
@@ -114,7 +115,7 @@ func openSide(ctx context.Context, flag string, d database, log *slog.Logger) (m
 }
 
 // checkSide returns an error with the command that migrates a side unless this program runs on its schema.
-func checkSide(ctx context.Context, store engine.Store, flag string, d database) error {
+func checkSide(ctx context.Context, store engine.Store, flag string, d address.Database) error {
 	err := engine.CheckSchema(ctx, store)
 	if err == nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
@@ -99,7 +100,7 @@ func look[T any](c *cli, read func(ctx context.Context, q db.Querier) (T, error)
 }
 
 func (c *cli) onStore(fn func(jobs.Store) error) error {
-	d, err := parseDatabase(c.db)
+	d, err := address.Parse(c.db)
 	if err != nil {
 		return err
 	}

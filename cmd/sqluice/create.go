@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
@@ -22,14 +23,14 @@ func (a *app) withCreatedClient(ctx context.Context, durability durabilityFor, f
 func (a *app) withCreatedObservedClient(
 	ctx context.Context, durability durabilityFor, log *slog.Logger, observer *jobs.Observer, fn func(*jobs.Client) error,
 ) error {
-	return a.withOpened(durability, func(d database, opts []sqlite.Option) (jobs.Store, error) {
-		if d.postgres() {
+	return a.withOpened(durability, func(d address.Database, opts []sqlite.Option) (jobs.Store, error) {
+		if d.Postgres() {
 			return openObserved(ctx, d, log, observer)
 		}
 		if log != nil {
 			opts = append(opts, sqlite.WithLogger(log))
 		}
-		return openOrCreateFile(ctx, d.path, append(opts, sqlite.WithObserver(observer))...)
+		return openOrCreateFile(ctx, d.Path, append(opts, sqlite.WithObserver(observer))...)
 	}, fn)
 }
 
@@ -37,7 +38,7 @@ func (a *app) withCreatedObservedClient(
 // compared with the server's clock.
 func (a *app) beforeMaking(validate func() error, fields map[string]string) error {
 	d, err := a.database()
-	if err != nil || d.postgres() {
+	if err != nil || d.Postgres() {
 		return err
 	}
 	return nameFlags(validate(), fields)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -106,14 +107,14 @@ func (a *app) failedGroups(now time.Time, groups []inspect.FailedGroup, texts bo
 		if several {
 			text = g.Pattern
 		}
-		t.row(strconv.FormatInt(g.Jobs, 10), g.Kind, string(g.Cause), age(now, g.FirstSeen), age(now, g.LastSeen),
-			strconv.FormatInt(g.ExampleID, 10), shorten(text, 100))
+		t.row(strconv.FormatInt(g.Jobs, 10), g.Kind, string(g.Cause), human.Age(now, g.FirstSeen), human.Age(now, g.LastSeen),
+			strconv.FormatInt(g.ExampleID, 10), human.Shorten(text, 100))
 		if !texts || !several {
 			continue
 		}
 		for _, text := range g.Texts {
-			t.row("  "+strconv.FormatInt(text.Jobs, 10), "", "", age(now, text.FirstSeen), age(now, text.LastSeen),
-				strconv.FormatInt(text.ExampleID, 10), "  "+shorten(text.Error, 100))
+			t.row("  "+strconv.FormatInt(text.Jobs, 10), "", "", human.Age(now, text.FirstSeen), human.Age(now, text.LastSeen),
+				strconv.FormatInt(text.ExampleID, 10), "  "+human.Shorten(text.Error, 100))
 		}
 	}
 	return t.end()
@@ -163,7 +164,7 @@ func (a *app) failedPage(now time.Time, page []jobs.Job, first bool) error {
 	}
 	t := newTable(a.out, "ID", "KIND", "QUEUE", "ATTEMPT", "FAILED", "ERROR")
 	for _, job := range page {
-		t.row(strconv.FormatInt(job.ID, 10), job.Kind, job.Queue, attempts(job), age(now, job.FinishedAt), shorten(job.LastError, 100))
+		t.row(strconv.FormatInt(job.ID, 10), job.Kind, job.Queue, human.Attempts(job), human.Age(now, job.FinishedAt), human.Shorten(job.LastError, 100))
 	}
 	return t.end()
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 )
 
 // Words that are quoted as for a shell are split into the same words, whatever bytes they hold: names of files are bytes.
@@ -148,20 +150,20 @@ func FuzzParseDatabase(f *testing.F) {
 		if strings.Contains(before+after, secret) {
 			return
 		}
-		d, err := parseDatabase(before + secret + after)
+		d, err := address.Parse(before + secret + after)
 		if err != nil {
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("%q, %q: the error is %v", before, after, err)
 			}
 			return
 		}
-		if !d.postgres() {
+		if !d.Postgres() {
 			if want := strings.TrimPrefix(before+secret+after, "sqlite:"); d.String() != want {
 				t.Errorf("%q, %q: the path is %q", before, after, d)
 			}
 			return
 		}
-		parsed, err := url.Parse(d.url)
+		parsed, err := url.Parse(d.URL)
 		if err != nil {
 			t.Fatalf("%q, %q: taken, though %v", before, after, err)
 		}
@@ -174,7 +176,7 @@ func FuzzParseDatabase(f *testing.F) {
 		if strings.Contains(password, secret) && strings.Contains(d.String(), secret) {
 			t.Errorf("%q, %q: shown as %q", before, after, d)
 		}
-		again, err := parseDatabase(d.String())
+		again, err := address.Parse(d.String())
 		if err != nil || again.String() != d.String() {
 			t.Errorf("%q, %q: shown as %q, which is shown as %q: %v", before, after, d, again, err)
 		}

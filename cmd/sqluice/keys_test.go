@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -69,7 +70,7 @@ func encryptedIsNowhere(t *testing.T, c *cli) {
 	if !strings.Contains(told["show "+done], jobs.Encrypted) {
 		t.Errorf("show prints\n%s", told["show "+done])
 	}
-	if d, err := parseDatabase(c.db); err == nil && !d.postgres() {
+	if d, err := address.Parse(c.db); err == nil && !d.Postgres() {
 		backup := filepath.Join(t.TempDir(), "backup.db")
 		c.ok("backup", backup)
 		for _, path := range []string{c.db, c.db + "-wal", backup} {
@@ -89,7 +90,7 @@ func encryptedIsNowhere(t *testing.T, c *cli) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := parseDatabase(c.db)
+	d, err := address.Parse(c.db)
 	if err != nil {
 		t.Fatal(err)
 	}

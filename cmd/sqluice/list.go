@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -116,24 +117,19 @@ func (a *app) printList(now time.Time, list []jobs.Job, asJSON bool) error {
 	t := newTable(a.out, "ID", "STATUS", "KIND", "QUEUE", "PRIORITY", "ATTEMPT", "WHEN", "ERROR")
 	for _, job := range list {
 		t.row(strconv.FormatInt(job.ID, 10), string(job.Status), job.Kind, job.Queue, strconv.Itoa(job.Priority),
-			attempts(job), when(now, job), shorten(job.LastError, 60))
+			human.Attempts(job), when(now, job), human.Shorten(job.LastError, 60))
 	}
 	return t.end()
-}
-
-// attempts returns the counted attempts and their maximum, as "2/25".
-func attempts(job jobs.Job) string {
-	return fmt.Sprintf("%d/%d", job.Attempt-job.Uncounted, job.MaxAttempts)
 }
 
 // when returns the time that matters most for a job's status.
 func when(now time.Time, job jobs.Job) string {
 	switch job.Status {
 	case jobs.StatusScheduled, jobs.StatusPending:
-		return "due " + age(now, job.RunAfter)
+		return "due " + human.Age(now, job.RunAfter)
 	case jobs.StatusRunning:
-		return "started " + age(now, job.StartedAt)
+		return "started " + human.Age(now, job.StartedAt)
 	default:
-		return age(now, job.FinishedAt)
+		return human.Age(now, job.FinishedAt)
 	}
 }

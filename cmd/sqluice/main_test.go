@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 )
 
 // The test binary is also the command and the programs that workers run: see TestMain.
@@ -52,7 +54,7 @@ func newCLI(t *testing.T) *cli {
 // shown returns the database as commands print it.
 func (c *cli) shown() string {
 	c.t.Helper()
-	d, err := parseDatabase(c.db)
+	d, err := address.Parse(c.db)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 	"github.com/sqluice/sqluice/jobs/sqlite"
@@ -15,17 +16,17 @@ import (
 
 // openDatabase opens a database, which must exist. It does not check the schema, nor connect to a PostgreSQL server: the first
 // use does. log gets the engine's messages, and may be nil. The options are for SQLite.
-func openDatabase(ctx context.Context, d database, log *slog.Logger, opts ...sqlite.Option) (jobs.Store, error) {
+func openDatabase(ctx context.Context, d address.Database, log *slog.Logger, opts ...sqlite.Option) (jobs.Store, error) {
 	return openObserved(ctx, d, log, nil, opts...)
 }
 
 // openObserved is openDatabase with an observer, which may be nil.
-func openObserved(ctx context.Context, d database, log *slog.Logger, observer *jobs.Observer, opts ...sqlite.Option) (jobs.Store, error) {
-	if d.postgres() {
+func openObserved(ctx context.Context, d address.Database, log *slog.Logger, observer *jobs.Observer, opts ...sqlite.Option) (jobs.Store, error) {
+	if d.Postgres() {
 		if log == nil {
 			log = slog.New(slog.DiscardHandler)
 		}
-		store, err := postgres.Open(ctx, d.url, postgres.WithLogger(log), postgres.WithObserver(observer))
+		store, err := postgres.Open(ctx, d.URL, postgres.WithLogger(log), postgres.WithObserver(observer))
 		if err != nil {
 			return nil, &usageError{err} // of the URL: Open does not connect
 		}
@@ -34,7 +35,7 @@ func openObserved(ctx context.Context, d database, log *slog.Logger, observer *j
 	if log != nil {
 		opts = append(opts, sqlite.WithLogger(log))
 	}
-	store, err := sqlite.Open(ctx, d.path, append(opts, sqlite.MustExist(), sqlite.WithObserver(observer))...)
+	store, err := sqlite.Open(ctx, d.Path, append(opts, sqlite.MustExist(), sqlite.WithObserver(observer))...)
 	if err != nil {
 		return nil, err
 	}
@@ -43,27 +44,27 @@ func openObserved(ctx context.Context, d database, log *slog.Logger, observer *j
 
 // withClient calls fn with a client of the database, which must exist.
 func (a *app) withClient(ctx context.Context, fn func(*jobs.Client) error) error {
-	return a.withOpened(anyDurability, func(d database, opts []sqlite.Option) (jobs.Store, error) {
+	return a.withOpened(anyDurability, func(d address.Database, opts []sqlite.Option) (jobs.Store, error) {
 		return openDatabase(ctx, d, nil, opts...)
 	}, fn)
 }
 
 // anyDurability is for commands without the flag.
-func anyDurability(database) ([]sqlite.Option, error) { return nil, nil }
+func anyDurability(address.Database) ([]sqlite.Option, error) { return nil, nil }
 
 // withObservedClient is withClient with an observer, for a command that runs for long. durability returns the options of the
 // writes' durability, and log gets the engine's messages.
 func (a *app) withObservedClient(
 	ctx context.Context, durability durabilityFor, log *slog.Logger, observer *jobs.Observer, fn func(*jobs.Client) error,
 ) error {
-	return a.withOpened(durability, func(d database, opts []sqlite.Option) (jobs.Store, error) {
+	return a.withOpened(durability, func(d address.Database, opts []sqlite.Option) (jobs.Store, error) {
 		return openObserved(ctx, d, log, observer, opts...)
 	}, fn)
 }
 
 // withOpened calls fn with a client of the store that open returns for the database and its options of durability.
 func (a *app) withOpened(
-	durability durabilityFor, open func(database, []sqlite.Option) (jobs.Store, error), fn func(*jobs.Client) error,
+	durability durabilityFor, open func(address.Database, []sqlite.Option) (jobs.Store, error), fn func(*jobs.Client) error,
 ) error {
 	d, err := a.database()
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/pflag"
+
+	safe "github.com/sqluice/sqluice/internal/printable"
 )
 
 // jsonFlag adds --json to a command.
@@ -43,7 +45,7 @@ func encodeJSON(v any, prefix string) ([]byte, error) {
 	if err := encoder.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
-	return bytes.TrimSpace(escapeJSON(b.Bytes())), nil
+	return bytes.TrimSpace(safe.JSON(b.Bytes())), nil
 }
 
 // jsonArray writes a list of any length as one document, an element at a time.

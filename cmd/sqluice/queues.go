@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -18,7 +19,7 @@ func (a *app) queuesCommand() *cobra.Command {
 		Short: "List the queues; pause and resume them",
 		Long: fmt.Sprintf("queues lists the queues that hold unfinished jobs, are paused or have a worker. SLOTS is how many jobs the live\n"+
 			"workers can run at the same time. Kinds that are paused in a queue follow. Of more than %d queues it shows those\n"+
-			"with the most unfinished jobs.", maxRows),
+			"with the most unfinished jobs.", human.MaxRows),
 		GroupID: groupRun,
 		Args:    takesCommand(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -41,11 +42,11 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON, all bool) erro
 	}
 	now := inspect.New(c).Now()
 	t := newTable(a.out, "QUEUE", "SCHEDULED", "PENDING", "RUNNING", "SLOTS", "STATE")
-	most := maxRows
+	most := human.MaxRows
 	if all {
 		most = len(queues)
 	}
-	shown, rest := busiest(queues, most, func(q inspect.QueueInfo) int64 { return q.Scheduled + q.Pending + q.Running })
+	shown, rest := human.Busiest(queues, most, func(q inspect.QueueInfo) int64 { return q.Scheduled + q.Pending + q.Running })
 	for _, q := range shown {
 		state := "active"
 		switch {
@@ -61,35 +62,11 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON, all bool) erro
 		return err
 	}
 	if len(rest) > 0 {
-		sum := sumOf(rest)
+		sum := human.Sum(rest)
 		a.print("and %d more queues: %d scheduled, %d pending, %d running%s (--all shows them)",
-			len(rest), sum.Scheduled, sum.Pending, sum.Running, pausedOf(rest))
+			len(rest), sum.Scheduled, sum.Pending, sum.Running, human.Paused(rest))
 	}
 	return a.pausedKinds(queues, now, all)
-}
-
-// sumOf adds up the jobs of queues.
-func sumOf(queues []inspect.QueueInfo) (sum inspect.QueueInfo) {
-	for _, q := range queues {
-		sum.Scheduled += q.Scheduled
-		sum.Pending += q.Pending
-		sum.Running += q.Running
-	}
-	return sum
-}
-
-// pausedOf says how many of the queues are paused, if any is.
-func pausedOf(queues []inspect.QueueInfo) string {
-	n := 0
-	for _, q := range queues {
-		if !q.PausedAt.IsZero() {
-			n++
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %d paused", n)
 }
 
 // pausedKinds prints the kinds that are paused, if there are any: the first ones, or all.
@@ -97,7 +74,7 @@ func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time, all bool) e
 	t, rest := newTable(a.out, "PAUSED KIND", "QUEUE", "SINCE"), 0
 	for _, q := range queues {
 		for _, k := range q.PausedKinds {
-			if len(t.rows) > maxRows && !all {
+			if len(t.rows) > human.MaxRows && !all {
 				rest++
 				continue
 			}
@@ -119,13 +96,13 @@ func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time, all bool) e
 
 // pauseOf returns since when a pause lasts, and until when, by whom and why where that is known.
 func pauseOf(now time.Time, p inspect.KindPause) string {
-	text := age(now, p.At)
+	text := human.Age(now, p.At)
 	switch {
 	case p.Until.IsZero():
 	case p.Until.After(now):
-		text += ", ends " + age(now, p.Until)
+		text += ", ends " + human.Age(now, p.Until)
 	default: // and no worker has removed it
-		text += ", ended " + age(now, p.Until)
+		text += ", ended " + human.Age(now, p.Until)
 	}
 	if p.By != "" {
 		text += ", by " + p.By

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -24,21 +25,21 @@ func (a *app) restoreCommand() *cobra.Command {
 		GroupID: groupDatabase,
 		Args:    takes(1, 1, "FILE"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
-			if args[0] == "" || notPath.MatchString(args[0]) {
+			if !address.IsPath(args[0]) {
 				return usagef("FILE %q must be the path of a file", shown(args[0]))
 			}
 			d, err := a.database()
 			if err != nil {
 				return err
 			}
-			if d.postgres() {
+			if d.Postgres() {
 				return usagef("restore is for SQLite: use pg_restore")
 			}
-			kept, err := sqlite.Restore(ctx, args[0], d.path)
+			kept, err := sqlite.Restore(ctx, args[0], d.Path)
 			if err != nil {
 				return err
 			}
-			a.print("restored %s from %s", printable(d.path, oneLine), printable(args[0], oneLine))
+			a.print("restored %s from %s", printable(d.Path, oneLine), printable(args[0], oneLine))
 			if kept != "" {
 				a.print("the database before is %s", printable(kept, oneLine))
 			}

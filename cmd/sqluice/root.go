@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 )
 
 const rootHelp = `sqluice is a job queue in a database: a SQLite file, or PostgreSQL when one machine is not enough.
@@ -54,7 +56,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetCompletionCommandGroupID(groupDatabase)
 	root.SetVersionTemplate("sqluice {{.Version}}\n")
 	root.PersistentFlags().Var(&databaseValue{&a.db}, "db",
-		forms+" (default $"+databaseVariable+" or "+defaultDatabase+")")
+		address.Forms+" (default $"+databaseVariable+" or "+defaultDatabase+")")
 	textFlag(root.PersistentFlags(), &a.keys, "keys", "`FILE` of keys to encrypt jobs with (default $"+keysVariable+")")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand(root))

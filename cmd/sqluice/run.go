@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -28,9 +29,9 @@ type app struct {
 	stderr io.Writer
 	env    []string // as of os.Environ
 
-	db    database // of --db; zero without the flag
-	keys  string   // of --keys
-	began bool     // the command's own function was called: the command line is valid
+	db    address.Database // of --db; zero without the flag
+	keys  string           // of --keys
+	began bool             // the command's own function was called: the command line is valid
 }
 
 // run runs one command line, without the program's name, and returns the exit code. It never exits the process, and stops

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
 	"github.com/sqluice/sqluice/internal/queue/cron"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -93,7 +94,7 @@ func (a *app) schedules(ctx context.Context, c *jobs.Client, asJSON bool) error 
 		if s.LastJob != 0 {
 			job = strconv.FormatInt(s.LastJob, 10)
 		}
-		t.row(s.Name, s.Kind, s.Spec, s.Zone, nextTick(now, s), age(now, s.Last), job, scheduleState(s))
+		t.row(s.Name, s.Kind, s.Spec, s.Zone, nextTick(now, s), human.Age(now, s.Last), job, scheduleState(s))
 		return nil
 	})
 	if err != nil {
@@ -115,7 +116,7 @@ func nextTick(now time.Time, s jobs.ScheduleInfo) string {
 	if s.State() != jobs.ScheduleActive || s.Next.IsZero() {
 		return "-"
 	}
-	return inZone(s, s.Next).Format(time.RFC3339) + " (" + age(now, s.Next) + ")"
+	return inZone(s, s.Next).Format(time.RFC3339) + " (" + human.Age(now, s.Next) + ")"
 }
 
 // inZone returns a time in the zone of a schedule's specification; in the local one if it has none, as one of a period.
@@ -165,7 +166,7 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 	for _, row := range [][2]string{
 		{"name", s.Name}, {"kind", s.Kind}, {"queue", s.Queue}, {"spec", s.Spec}, {"zone", s.Zone}, {"catch-up", s.CatchUp}, {"overlap", s.Overlap},
 		{"payload", string(s.Payload)}, {"options", string(s.Options)}, {"state", s.State()}, {"fault", s.Fault},
-		{"next", momentIn(now, inZone(s, s.Next))}, {"owed", momentIn(now, inZone(s, s.Owed))}, {"changed", moment(now, s.Updated)},
+		{"next", human.MomentIn(now, inZone(s, s.Next))}, {"owed", human.MomentIn(now, inZone(s, s.Owed))}, {"changed", human.Moment(now, s.Updated)},
 	} {
 		if row[1] != "" && row[1] != "-" {
 			rows.row(row[0], row[1])
@@ -190,7 +191,7 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 		if tick.Replaced != 0 {
 			more += " in place of job " + strconv.FormatInt(tick.Replaced, 10)
 		}
-		t.row(inZone(s, tick.Tick).Format(time.RFC3339), string(tick.Outcome), job, age(now, tick.At), more)
+		t.row(inZone(s, tick.Tick).Format(time.RFC3339), string(tick.Outcome), job, human.Age(now, tick.At), more)
 	}
 	return t.end()
 }

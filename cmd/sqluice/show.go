@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -143,7 +144,7 @@ func (a *app) showAttempts(now time.Time, d jobDetails, ends []inspect.AttemptEn
 			a.showUnrecorded(unrecorded[0])
 			unrecorded = unrecorded[1:]
 		}
-		a.print("\n%s: %s %s%s", attemptName(f), f.Cause, moment(now, f.EndedAt), startedBy(now, f.StartedAt, f.Worker, f.Host))
+		a.print("\n%s: %s %s%s", attemptName(f), f.Cause, human.Moment(now, f.EndedAt), startedBy(now, f.StartedAt, f.Worker, f.Host))
 		if f.Message != "" {
 			a.print("%s", indent(f.Message))
 		}
@@ -157,7 +158,7 @@ func (a *app) showAttempts(now time.Time, d jobDetails, ends []inspect.AttemptEn
 	if last := d.Last; last != nil && !slices.ContainsFunc(ends, func(e inspect.AttemptEnd) bool { return e.Attempt == last.Attempt }) {
 		end := string(d.Status)
 		if !last.EndedAt.IsZero() {
-			end += " " + moment(now, last.EndedAt)
+			end += " " + human.Moment(now, last.EndedAt)
 		}
 		a.print("\nattempt %d: %s%s", last.Attempt, end, startedBy(now, last.StartedAt, last.Worker, last.Host))
 	}
@@ -204,13 +205,13 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 	if job.Timeout > 0 {
 		row("timeout", job.Timeout.String()+settingFrom(job.TimeoutFrom))
 	}
-	row("run after", moment(now, job.RunAfter))
-	row("start by", moment(now, job.StartBy))
-	row("created", moment(now, job.CreatedAt))
-	row("started", moment(now, job.StartedAt))
-	row("finished", moment(now, job.FinishedAt))
-	row("lease until", moment(now, job.LeaseUntil))
-	row("cancel requested", moment(now, job.CancelRequested))
+	row("run after", human.Moment(now, job.RunAfter))
+	row("start by", human.Moment(now, job.StartBy))
+	row("created", human.Moment(now, job.CreatedAt))
+	row("started", human.Moment(now, job.StartedAt))
+	row("finished", human.Moment(now, job.FinishedAt))
+	row("lease until", human.Moment(now, job.LeaseUntil))
+	row("cancel requested", human.Moment(now, job.CancelRequested))
 	row("unique key", job.UniqueKey)
 	if job.Successor {
 		row("waits for", "the end of the live job with its unique key")
@@ -218,7 +219,7 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 	row("request id", job.RequestID)
 	row("user id", job.UserID)
 	row("schedule", job.Schedule())
-	row("tick", moment(now, job.Tick()))
+	row("tick", human.Moment(now, job.Tick()))
 	row("tags", strings.Join(job.Tags, ", "))
 	row("metadata", compact(job.Metadata))
 	return t.end()
@@ -250,12 +251,12 @@ func settingFrom(source jobs.SettingSource) string {
 // maxShown is how many characters of a payload or result show prints; --json prints all of it.
 const maxShown = 1000
 
-func compact(raw json.RawMessage) string { return shorten(string(raw), maxShown) }
+func compact(raw json.RawMessage) string { return human.Shorten(string(raw), maxShown) }
 
 // startedBy says when an attempt started, and which worker ran it.
 func startedBy(now, at time.Time, worker, host string) (text string) {
 	if !at.IsZero() {
-		text = ", started " + moment(now, at)
+		text = ", started " + human.Moment(now, at)
 	}
 	if worker != "" {
 		text += ", worker " + printable(worker, oneLine)

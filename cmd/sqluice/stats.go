@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -42,11 +43,11 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON, all bool) error
 		t.row(string(s), strconv.FormatInt(stats.Jobs[s], 10))
 	}
 	t.row("workers", strconv.Itoa(stats.Workers))
-	t.row("oldest pending", age(now, stats.OldestPending))
+	t.row("oldest pending", human.Age(now, stats.OldestPending))
 	if !stats.OldestPaused.IsZero() {
-		t.row("oldest paused", age(now, stats.OldestPaused))
+		t.row("oldest paused", human.Age(now, stats.OldestPaused))
 	}
-	t.row("next scheduled", age(now, stats.NextDue))
+	t.row("next scheduled", human.Age(now, stats.NextDue))
 	if err := t.end(); err != nil {
 		return err
 	}

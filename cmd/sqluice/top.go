@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/top"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 const topHelp = `top shows the queues, the workers, the rates of enqueued and ended jobs, and the latest failures. It reads the database
@@ -52,49 +53,29 @@ func (a *app) top(ctx context.Context, f *topFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	source := &topSource{database: d}
-	defer func() { err = errors.Join(err, source.close()) }()
-	if f.asJSON || f.once || !a.draws(a.stdout) {
-		return a.topOnce(ctx, source, f.asJSON)
+	source := top.NewSource(func(ctx context.Context) (jobs.Store, error) {
+		store, err := openDatabase(ctx, d, nil)
+		return store, hintMissing(err)
+	})
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if !f.asJSON && !f.once && a.draws(a.stdout) {
+		return top.Watch(ctx, source, top.Options{
+			Name: d.String(), Interval: f.interval, ReadOnly: f.readOnly, Terminal: a.stdout, Environment: a.env,
+		})
 	}
-	return a.topLive(ctx, source, f)
-}
-
-// topOnce prints one frame, with up to maxRows rows of a table. It does not cut lines if the output is not a terminal.
-func (a *app) topOnce(ctx context.Context, source *topSource, asJSON bool) error {
-	frame, err := source.read(ctx)
+	frame, err := source.Read(ctx)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if f.asJSON {
 		return a.printJSON(frame)
 	}
-	width := 0
+	width := 0 // lines are cut only for a terminal
 	if isTerminal(a.stdout) {
 		width = terminalWidth(a.stdout)
 	}
-	view := &topView{database: source.database.String(), frame: frame, paint: unpainted}
-	view.bound()
-	for _, line := range view.lines(width, 0) {
+	for _, line := range top.Text(d.String(), frame, width) {
 		a.print("%s", line)
-	}
-	return nil
-}
-
-// topLive shows frames until the user quits or a signal arrives.
-func (a *app) topLive(ctx context.Context, source *topSource, f *topFlags) error {
-	// Reads and changes that still run end with the view.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	model := newTopModel(source.database.String(), f.interval, f.readOnly, topEffects{
-		read:   func() (topFrame, error) { return source.read(ctx) },
-		change: func(queue string, pause bool) (bool, error) { return source.change(ctx, queue, pause) },
-	})
-	program := tea.NewProgram(model, tea.WithoutSignalHandler(), tea.WithOutput(a.stdout), tea.WithEnvironment(a.env))
-	// The program is asked to quit: if its context ends, it closes the terminal while it still reads from it.
-	defer context.AfterFunc(ctx, program.Quit)()
-	if _, err := program.Run(); err != nil {
-		return fmt.Errorf("show on the terminal: %w", err)
 	}
 	return nil
 }

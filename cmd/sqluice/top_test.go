@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/top"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -32,7 +35,7 @@ func topOnce(t *testing.T, c *cli) {
 			t.Errorf("%q prints escapes: %q", args, out)
 		}
 	}
-	frame := get[topFrame](c, "top")
+	frame := get[top.Frame](c, "top")
 	if frame.Jobs[jobs.StatusPending] != 1 || len(frame.Queues) != 2 || frame.Queues[1].Name != long || frame.Queues[1].Oldest.IsZero() ||
 		frame.Queues[0].Failed != 1 || frame.History.Total.Failed != 1 || frame.Jobs[jobs.StatusFailed] != 1 || len(frame.Failures) != 1 || frame.At.IsZero() {
 		t.Errorf("the frame is %+v", frame)
@@ -55,13 +58,13 @@ func TestTopOfNoDatabase(t *testing.T) {
 
 // topGoesOn reads, through one source, a database that becomes unreachable and returns.
 func topGoesOn(t *testing.T, c *cli, leave, comeBack func()) {
-	d, err := parseDatabase(c.db)
+	d, err := address.Parse(c.db)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := &topSource{database: d}
+	source := top.NewSource(func(ctx context.Context) (jobs.Store, error) { return openDatabase(ctx, d, nil) })
 	look := func() error {
-		_, err := source.read(t.Context())
+		_, err := source.Read(t.Context())
 		return err
 	}
 	if err := look(); err != nil {
@@ -73,20 +76,20 @@ func topGoesOn(t *testing.T, c *cli, leave, comeBack func()) {
 			t.Fatal("there is a frame of a database that is away")
 		}
 	}
-	if _, err := source.change(t.Context(), "default", true); err == nil {
+	if _, err := source.Change(t.Context(), "default", true); err == nil {
 		t.Fatal("a queue is paused in a database that is away")
 	}
 	comeBack()
 	if err := look(); err != nil {
 		t.Fatalf("the database is back: %v", err)
 	}
-	if changed, err := source.change(t.Context(), "default", true); err != nil || !changed {
+	if changed, err := source.Change(t.Context(), "default", true); err != nil || !changed {
 		t.Errorf("pausing a queue: %t, %v", changed, err)
 	}
-	if changed, err := source.change(t.Context(), "default", false); err != nil || !changed {
+	if changed, err := source.Change(t.Context(), "default", false); err != nil || !changed {
 		t.Errorf("resuming it: %t, %v", changed, err)
 	}
-	if err := source.close(); err != nil {
+	if err := source.Close(); err != nil {
 		t.Error(err)
 	}
 	if look() == nil {

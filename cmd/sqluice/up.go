@@ -43,10 +43,10 @@ func (a *app) up(ctx context.Context, _ []string) error {
 		return err
 	}
 	var store jobs.Store
-	if d.postgres() {
+	if d.Postgres() {
 		store, err = openDatabase(ctx, d, nil)
 	} else {
-		store, err = sqlite.Open(ctx, d.path, sqlite.WithLogger(slog.New(slog.DiscardHandler))) // up says it itself
+		store, err = sqlite.Open(ctx, d.Path, sqlite.WithLogger(slog.New(slog.DiscardHandler))) // up says it itself
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+
+	safe "github.com/sqluice/sqluice/internal/printable"
 )
 
 // execValue collects the programs of --exec, one for each kind.
@@ -85,7 +87,7 @@ func newLogger(p *progress, format, level string) *slog.Logger {
 type jsonEscaper struct{ p *progress }
 
 func (j jsonEscaper) Write(line []byte) (int, error) {
-	if _, err := j.p.Write(escapeJSON(line)); err != nil {
+	if _, err := j.p.Write(safe.JSON(line)); err != nil {
 		return 0, err
 	}
 	return len(line), nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -46,7 +47,7 @@ func (a *app) workers(ctx context.Context, c *jobs.Client, asJSON bool) error {
 			queues = append(queues, fmt.Sprintf("%s=%d", name, w.Queues[name]))
 		}
 		t.row(strconv.FormatInt(w.ID, 10), w.Name, w.Host, strconv.Itoa(w.PID), strconv.FormatInt(w.Running, 10),
-			strings.Join(queues, " "), strings.Join(w.Kinds, " "), age(now, w.StartedAt), age(now, w.Heartbeat))
+			strings.Join(queues, " "), strings.Join(w.Kinds, " "), human.Age(now, w.StartedAt), human.Age(now, w.Heartbeat))
 	}
 	return t.end()
 }

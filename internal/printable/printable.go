@@ -3,10 +3,12 @@
 package printable
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -42,6 +44,26 @@ func Page(html string) string {
 // inNoPage reports whether Page escapes or replaces a character.
 func inNoPage(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' || r == utf8.RuneError
+}
+
+// JSON returns a JSON text with the characters escaped that terminals obey and JSON allows unescaped. These occur only in strings.
+func JSON(text []byte) []byte {
+	special := func(r rune) bool { return r >= 0x7f && Harmful(r) }
+	if bytes.IndexFunc(text, special) < 0 {
+		return text
+	}
+	out := make([]byte, 0, len(text)+64)
+	for _, r := range string(text) {
+		switch high, low := utf16.EncodeRune(r); {
+		case !special(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 // Harmful reports whether a character is a control or formatting character, or a line separator.

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
+	"github.com/sqluice/sqluice/internal/printable"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// benchLine is the result of a measurement: a line of --json, in the format of the project's own benchmarks.
-type benchLine struct {
+// Line is the result of a measurement. With --json it is a line of the output, in the format of the project's own benchmarks.
+type Line struct {
 	System        string  `json:"system"`
 	Version       string  `json:"version,omitempty"`
 	Engine        string  `json:"engine"`
@@ -36,11 +38,11 @@ type benchLine struct {
 	Duplicates    int64   `json:"duplicates"` // starts of a job beyond its first
 }
 
-// lapsForP999 is how many laps a 99.9th percentile needs; with fewer laps it is the longest one.
+// lapsForP999 is the least number of laps with a 99.9th percentile: with fewer it would be the longest lap.
 const lapsForP999 = 1000
 
-// setLaps sets the percentiles of single durations.
-func (l *benchLine) setLaps(laps []time.Duration) {
+// setLaps sorts the durations of single operations and sets their percentiles.
+func (l *Line) setLaps(laps []time.Duration) {
 	slices.Sort(laps)
 	l.P50, l.P99 = perMille(laps, 500), perMille(laps, 990)
 	if len(laps) >= lapsForP999 {
@@ -48,7 +50,7 @@ func (l *benchLine) setLaps(laps []time.Duration) {
 	}
 }
 
-// perMille returns a percentile, in thousandths, of sorted laps, in milliseconds.
+// perMille returns the n-th permille of sorted laps in milliseconds; 0 without laps.
 func perMille(laps []time.Duration, n int) float64 {
 	if len(laps) == 0 {
 		return 0
@@ -62,48 +64,47 @@ func rounded(v float64, digits int) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// describe prints what is measured.
-func (b *bench) describe(ctx context.Context, d database) error {
-	version, err := port.StoreOf(b.place.store).Upkeep().EngineVersion(ctx)
+// describe prints the engine, the database and the size of the run, unless the output is JSON.
+func (r *run) describe(ctx context.Context, d address.Database) error {
+	version, err := port.StoreOf(r.place.store).Upkeep().EngineVersion(ctx)
 	if err != nil {
 		return err
 	}
-	b.engine, _, _ = strings.Cut(version, " ")
-	b.version = programVersion()
-	if b.flags.asJSON {
+	r.engine, _, _ = strings.Cut(version, " ")
+	if r.load.AsJSON {
 		return nil
 	}
-	what := fmt.Sprintf("durability %s, beside %s", b.flags.level(), d)
-	if d.postgres() {
+	what := fmt.Sprintf("durability %s, beside %s", r.load.Durability, d)
+	if d.Postgres() {
 		what = "its own schema in " + d.String()
 	}
-	return b.app.say("%s, %s; %d jobs of %d bytes", version, printable(what, oneLine), b.flags.jobs, b.flags.payload)
+	return r.host.Say("%s, %s; %d jobs of %d bytes", version, printable.Line(what), r.load.Jobs, r.load.Payload)
 }
 
-// print prints a measurement.
-func (b *bench) print(l benchLine, note string) error {
-	l.System, l.Version, l.Engine, l.Settings, l.Round = "sqluice", b.version, b.engine, "default", 1
-	if !b.place.database.postgres() {
-		l.Durability = b.flags.level()
+// print completes and prints the line of a measurement. For people the note follows.
+func (r *run) print(l Line, note string) error {
+	l.System, l.Version, l.Engine, l.Settings, l.Round = "sqluice", r.host.Version, r.engine, "default", 1
+	if !r.place.database.Postgres() {
+		l.Durability = r.load.Durability
 	}
-	if !b.flags.asJSON {
-		return b.app.say("%-24s %s %s  %s", l.Workload, l.rate(), l.times(), note)
+	if !r.load.AsJSON {
+		return r.host.Say("%-24s %s %s  %s", l.Workload, l.rate(), l.times(), note)
 	}
 	text, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	return b.app.say("%s", escapeJSON(text))
+	return r.host.Say("%s", printable.JSON(text))
 }
 
-func (l benchLine) rate() string {
+func (l Line) rate() string {
 	if l.JobsPerSecond == 0 {
 		return fmt.Sprintf("%12s", "")
 	}
 	return fmt.Sprintf("%10.0f/s", l.JobsPerSecond)
 }
 
-func (l benchLine) times() string {
+func (l Line) times() string {
 	if l.P50 == 0 {
 		return fmt.Sprintf("%48s", "")
 	}

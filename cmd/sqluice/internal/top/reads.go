@@ -1,21 +1,21 @@
-package main
+package top
 
 import "time"
 
-// topReads is what the reads of the database have given.
-type topReads struct {
-	frame        topFrame
+// reads is what the reads of the database have given.
+type reads struct {
+	frame        Frame
 	seen         bool // a frame was read
-	rates        topRates
+	rates        rates
 	running      time.Time // the start of the running read; zero if none runs
 	trouble      error     // the error of the last read
 	troubleSince time.Time
 }
 
-func (r *topReads) begin(now time.Time) { r.running = now }
+func (r *reads) begin(now time.Time) { r.running = now }
 
 // end takes the frame of a read and reports whether there is one. If reading failed, the previous frame is kept.
-func (r *topReads) end(read topRead, now time.Time) bool {
+func (r *reads) end(read frameRead, now time.Time) bool {
 	r.running = time.Time{}
 	if read.err != nil {
 		if r.trouble == nil {
@@ -32,7 +32,7 @@ func (r *topReads) end(read topRead, now time.Time) bool {
 }
 
 // outdated returns why the frame is out of date, or "". A slow read is shown before it fails.
-func (r *topReads) outdated(now time.Time) string {
+func (r *reads) outdated(now time.Time) string {
 	waited := now.Sub(r.running)
 	switch {
 	case r.trouble != nil:

@@ -1,4 +1,4 @@
-package main
+package top
 
 import (
 	"math"
@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	topRateWindow = 10 * time.Second // over which rates are computed
-	topMinute     = time.Minute      // that the view tells of
+	rateWindow = 10 * time.Second // over which rates are computed
+	minute     = time.Minute      // that the view tells of
 )
 
-// topRates computes how many jobs a second were added and ended recently.
-type topRates struct {
-	samples []topSample // oldest first
+// rates computes how many jobs a second were added and ended recently.
+type rates struct {
+	samples []sample // oldest first
 }
 
-// topSample is how many jobs were added and ended since the first frame.
-type topSample struct {
+// sample is how many jobs were added and ended since the first frame.
+type sample struct {
 	at               time.Time
 	in, done, failed int64
 }
 
 // add takes the difference between two frames.
-func (r *topRates) add(before, after topFrame) {
-	last := topSample{at: before.At}
+func (r *rates) add(before, after Frame) {
+	last := sample{at: before.At}
 	if n := len(r.samples); n > 0 {
 		last = r.samples[n-1]
 	} else {
@@ -40,15 +40,15 @@ func (r *topRates) add(before, after topFrame) {
 	cancelled := grown(before, after, func(i inspect.Interval) int64 { return i.Cancelled })
 	// Each job that is gone was added before; each that was added has ended or is still there.
 	in := max(0, unfinished(after)-unfinished(before)+done+failed+cancelled)
-	next := topSample{at: after.At, in: last.in + in, done: last.done + done, failed: last.failed + failed}
+	next := sample{at: after.At, in: last.in + in, done: last.done + done, failed: last.failed + failed}
 	r.samples = append(r.samples, next)
-	for len(r.samples) > 2 && after.At.Sub(r.samples[1].at) >= topMinute {
+	for len(r.samples) > 2 && after.At.Sub(r.samples[1].at) >= minute {
 		r.samples = r.samples[1:]
 	}
 }
 
 // grown returns how much a sum over the history has grown. A new interval was empty before.
-func grown(before, after topFrame, count func(inspect.Interval) int64) (n int64) {
+func grown(before, after Frame, count func(inspect.Interval) int64) (n int64) {
 	known := map[int64]int64{}
 	for _, i := range before.History.Intervals {
 		known[i.Start.UnixMicro()] = count(i)
@@ -59,24 +59,24 @@ func grown(before, after topFrame, count func(inspect.Interval) int64) (n int64)
 	return n
 }
 
-func unfinished(f topFrame) int64 {
+func unfinished(f Frame) int64 {
 	return f.Jobs[jobs.StatusScheduled] + f.Jobs[jobs.StatusPending] + f.Jobs[jobs.StatusRunning]
 }
 
 // perSecond is known after two frames.
-func (r *topRates) perSecond() (in, done, failed float64, known bool) {
+func (r *rates) perSecond() (in, done, failed float64, known bool) {
 	if len(r.samples) < 2 {
 		return 0, 0, 0, false
 	}
 	last := r.samples[len(r.samples)-1]
-	first := r.before(last.at.Add(-topRateWindow))
+	first := r.before(last.at.Add(-rateWindow))
 	seconds := last.at.Sub(first.at).Seconds()
 	rate := func(from, to int64) float64 { return float64(to-from) / seconds }
 	return rate(first.in, last.in), rate(first.done, last.done), rate(first.failed, last.failed), true
 }
 
 // before returns the last sample that is not after a time, or the first of all; never the newest.
-func (r *topRates) before(at time.Time) topSample {
+func (r *rates) before(at time.Time) sample {
 	first := r.samples[0]
 	for _, sample := range r.samples[:len(r.samples)-1] {
 		if sample.at.After(at) {
@@ -89,17 +89,17 @@ func (r *topRates) before(at time.Time) topSample {
 
 // lastMinute returns how many jobs ended in the last 60 seconds: as the frames of that time tell, or until there are such, from
 // the history, whose whole minutes count by the part of them that belongs to these seconds.
-func (r *topRates) lastMinute(frame topFrame) (done, failed int64) {
+func (r *rates) lastMinute(frame Frame) (done, failed int64) {
 	if n := len(r.samples); n > 1 {
 		last := r.samples[n-1]
-		if first := r.before(last.at.Add(-topMinute)); last.at.Sub(first.at) >= topMinute && last.at.Sub(first.at) < 2*topMinute {
+		if first := r.before(last.at.Add(-minute)); last.at.Sub(first.at) >= minute && last.at.Sub(first.at) < 2*minute {
 			return last.done - first.done, last.failed - first.failed
 		}
 	}
-	since := frame.At.Add(-topMinute)
+	since := frame.At.Add(-minute)
 	var sumDone, sumFailed float64
 	for _, i := range frame.History.Intervals {
-		part := min(1, i.Start.Add(topMinute).Sub(since).Seconds()/topMinute.Seconds())
+		part := min(1, i.Start.Add(minute).Sub(since).Seconds()/minute.Seconds())
 		if part > 0 {
 			sumDone, sumFailed = sumDone+part*float64(i.Done), sumFailed+part*float64(i.Failed)
 		}

@@ -1,10 +1,11 @@
-package main
+package bench
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 const (
 	latencyJobs  = 200
-	latencyWarm  = 10 // before them, not counted
+	latencyWarm  = 10 // jobs before them that do not count
 	latencyEvery = 20 * time.Millisecond
 	latencySlots = 10
 
@@ -21,13 +22,13 @@ const (
 )
 
 // latencyHere measures the latency of a worker in this process.
-func (b *bench) latencyHere(ctx context.Context) (_ benchLine, _ string, err error) {
+func (r *run) latencyHere(ctx context.Context) (_ Line, _ string, err error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	waits := make(chan time.Duration, 1)
 	ended := make(chan error, 1)
-	go func() { ended <- waitForJobs(running, b.client, b.progress, func(d time.Duration) { waits <- d }) }()
-	line, err := b.paced(ctx, func() (time.Duration, error) {
+	go func() { ended <- waitForJobs(running, r.client, r.host.Log, func(d time.Duration) { waits <- d }) }()
+	line, err := r.paced(ctx, func() (time.Duration, error) {
 		select {
 		case d := <-waits:
 			return d, nil
@@ -43,21 +44,21 @@ func (b *bench) latencyHere(ctx context.Context) (_ benchLine, _ string, err err
 }
 
 // latencyThere measures the latency of a worker in another process.
-func (b *bench) latencyThere(ctx context.Context) (_ benchLine, _ string, err error) {
-	others, err := b.startChildren(ctx, 1, benchLatency)
+func (r *run) latencyThere(ctx context.Context) (_ Line, _ string, err error) {
+	others, err := r.startChildren(ctx, 1, RoleLatency)
 	defer func() { err = errors.Join(err, others.close(ctx)) }()
 	if err != nil {
-		return benchLine{}, "", err
+		return Line{}, "", err
 	}
-	if err := others.begin(); err != nil {
-		return benchLine{}, "", err
+	if err := others.start(); err != nil {
+		return Line{}, "", err
 	}
-	line, err := b.paced(ctx, others[0].wait)
+	line, err := r.paced(ctx, others[0].readWait)
 	return line, latencyNote, err
 }
 
-// paced enqueues one job after the other; wait returns how long the last one waited.
-func (b *bench) paced(ctx context.Context, wait func() (time.Duration, error)) (benchLine, error) {
+// paced enqueues one job after the other, at most one in 20 ms. wait returns the wait of the last one.
+func (r *run) paced(ctx context.Context, wait func() (time.Duration, error)) (Line, error) {
 	timer := time.NewTicker(latencyEvery)
 	defer timer.Stop()
 	var e effort
@@ -66,12 +67,12 @@ func (b *bench) paced(ctx context.Context, wait func() (time.Duration, error)) (
 		if i == latencyWarm {
 			e = beginEffort()
 		}
-		if _, err := b.client.Enqueue(ctx, benchLatency, benchPayload(time.Now(), b.flags.payload)); err != nil {
-			return benchLine{}, err
+		if _, err := r.client.Enqueue(ctx, RoleLatency, payloadOf(time.Now(), r.load.Payload)); err != nil {
+			return Line{}, err
 		}
 		d, err := wait()
 		if err != nil {
-			return benchLine{}, err
+			return Line{}, err
 		}
 		if i >= latencyWarm {
 			laps = append(laps, d)
@@ -79,7 +80,7 @@ func (b *bench) paced(ctx context.Context, wait func() (time.Duration, error)) (
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return benchLine{}, ctx.Err()
+			return Line{}, ctx.Err()
 		}
 	}
 	line := e.line(len(laps))
@@ -88,25 +89,25 @@ func (b *bench) paced(ctx context.Context, wait func() (time.Duration, error)) (
 	return line, nil
 }
 
-// waitForJobs runs a worker until ctx ends, and reports how long each job waited: from before its enqueue to the start of its
-// handler, by the machine's clock. Reports do not overlap.
-func waitForJobs(ctx context.Context, client *jobs.Client, log *progress, tell func(time.Duration)) error {
+// waitForJobs runs a worker until ctx ends. It calls report with the wait of each job, one call at a time: the time from before the
+// enqueue to the start of the handler, by the machine's clock.
+func waitForJobs(ctx context.Context, client *jobs.Client, log *slog.Logger, report func(time.Duration)) error {
 	runner, err := jobs.NewRunner(client, jobs.Config{
-		Queues: map[string]int{jobs.DefaultQueue: latencySlots}, Logger: newLogger(log, "text", "warn"), Grace: -1,
+		Queues: map[string]int{jobs.DefaultQueue: latencySlots}, Logger: log, Grace: -1,
 	})
 	if err != nil {
 		return err
 	}
-	var telling sync.Mutex
-	jobs.Kind[json.RawMessage]{Name: benchLatency}.Handle(runner, func(_ context.Context, _ jobs.Job, payload json.RawMessage) error {
+	var reporting sync.Mutex
+	jobs.Kind[json.RawMessage]{Name: RoleLatency}.Handle(runner, func(_ context.Context, _ jobs.Job, payload json.RawMessage) error {
 		now := time.Now()
 		var sent struct{ At int64 }
 		if err := json.Unmarshal(payload, &sent); err != nil {
 			return fmt.Errorf("the payload of a job of the bench: %w", err)
 		}
-		telling.Lock()
-		defer telling.Unlock()
-		tell(now.Sub(time.Unix(0, sent.At)))
+		reporting.Lock()
+		defer reporting.Unlock()
+		report(now.Sub(time.Unix(0, sent.At)))
 		return nil
 	})
 	return runner.Run(ctx)

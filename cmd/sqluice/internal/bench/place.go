@@ -1,11 +1,10 @@
-package main
+package bench
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,46 +14,52 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/internal/sqlfiles"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// benchPlace is the bench's own queue beside the user's: in the same folder, or on the same server.
-type benchPlace struct {
-	database database
+// place is the queue of the run: a file in a new folder beside the user's, or a new schema on the same server.
+type place struct {
+	database address.Database
 	store    jobs.Store
 	drop     func(context.Context) error
 }
 
-// dropTimeout bounds the removal after the bench is stopped.
+// dropTimeout bounds the removal, which also runs after the end of the run's context.
 const dropTimeout = 30 * time.Second
 
 // remove closes the queue and removes it, also after the end of ctx.
-func (p *benchPlace) remove(ctx context.Context) error {
+func (p *place) remove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
-	return errors.Join(closeStore(p.store), p.drop(ctx))
+	err := p.store.Close()
+	if err != nil {
+		err = fmt.Errorf("close the database: %w", err)
+	}
+	return errors.Join(err, p.drop(ctx))
 }
 
-func makeBenchPlace(ctx context.Context, d database, log *slog.Logger, opts []sqlite.Option) (*benchPlace, error) {
-	openPlace := benchFolder
-	if d.postgres() {
-		openPlace = benchSchema
+// makePlace makes a migrated queue beside the user's.
+func makePlace(ctx context.Context, d address.Database, host *Host) (*place, error) {
+	open := makeFolder
+	if d.Postgres() {
+		open = makeSchema
 	}
-	place, err := openPlace(ctx, d, log, opts)
+	place, err := open(ctx, d, host)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := jobs.New(place.store).Migrate(ctx); err != nil {
-		return nil, errors.Join(benchFault(err), place.remove(ctx))
+		return nil, errors.Join(schemaFault(err), place.remove(ctx))
 	}
 	return place, nil
 }
 
-// benchFolder makes a folder beside a file, which need not exist.
-func benchFolder(ctx context.Context, d database, log *slog.Logger, opts []sqlite.Option) (*benchPlace, error) {
-	beside := d.path
+// makeFolder makes a folder beside the user's file, which need not exist, with an empty database in it.
+func makeFolder(ctx context.Context, d address.Database, host *Host) (*place, error) {
+	beside := d.Path
 	if real, err := filepath.EvalSymlinks(beside); err == nil {
 		beside = real // a link may lead to another disk
 	}
@@ -62,19 +67,19 @@ func benchFolder(ctx context.Context, d database, log *slog.Logger, opts []sqlit
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the bench's own database: %w", err)
 	}
-	place := &benchPlace{
-		database: database{path: filepath.Join(dir, "jobs.db")},
+	place := &place{
+		database: address.Database{Path: filepath.Join(dir, "jobs.db")},
 		drop:     func(context.Context) error { return os.RemoveAll(dir) },
 	}
-	if place.store, err = sqlite.Open(ctx, place.database.path, append(opts, sqlite.WithLogger(log))...); err != nil {
+	if place.store, err = sqlite.Open(ctx, place.database.Path, append(host.Options, sqlite.WithLogger(host.Log))...); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return place, nil
 }
 
-// benchSchema returns the name of a schema, which the migration makes.
-func benchSchema(ctx context.Context, d database, log *slog.Logger, _ []sqlite.Option) (*benchPlace, error) {
-	given, err := openDatabase(ctx, d, log) // with the URL's schema, to validate its name
+// makeSchema chooses the name of a new schema. The migration creates it.
+func makeSchema(ctx context.Context, d address.Database, host *Host) (*place, error) {
+	given, err := host.Open(ctx, d, host.Log) // with the schema of the URL: the engine validates its name
 	if err != nil {
 		return nil, err
 	}
@@ -82,16 +87,16 @@ func benchSchema(ctx context.Context, d database, log *slog.Logger, _ []sqlite.O
 		return nil, err
 	}
 	name := "sqluice_bench_" + strings.ToLower(rand.Text())
-	place := &benchPlace{
-		database: database{url: withParameter(withoutParameters(d.url, "schema"), "schema="+name)},
-		drop:     func(ctx context.Context) error { return dropSchema(ctx, d.url, name) },
+	place := &place{
+		database: address.Database{URL: withParameter(withoutParameters(d.URL, "schema"), "schema="+name)},
+		drop:     func(ctx context.Context) error { return dropSchema(ctx, d.URL, name) },
 	}
-	place.store, err = openDatabase(ctx, place.database, log)
+	place.store, err = host.Open(ctx, place.database, host.Log)
 	return place, err
 }
 
-// benchFault adds what to do about a role that may not make a schema.
-func benchFault(err error) error {
+// schemaFault adds a remedy to the error of a role that may not create schemas.
+func schemaFault(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == "42501" { // insufficient_privilege
 		return fmt.Errorf("bench makes its own schema, because it must not touch your jobs, and this role may not do that: "+
@@ -100,7 +105,7 @@ func benchFault(err error) error {
 	return err
 }
 
-// dropSchema uses its own connection: those of the queue are closed, and may be lost.
+// dropSchema drops a schema with everything in it. It opens its own connection, because the queue is closed.
 func dropSchema(ctx context.Context, url, name string) (err error) {
 	defer func() {
 		if err != nil {
@@ -120,7 +125,7 @@ func dropSchema(ctx context.Context, url, name string) (err error) {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// withoutParameters returns a URL without some of its parameters, and otherwise unchanged.
+// withoutParameters returns a URL without the named parameters. Nothing else of it changes.
 func withoutParameters(url string, names ...string) string {
 	base, query, _ := strings.Cut(url, "?")
 	for pair := range strings.SplitSeq(query, "&") {
@@ -132,7 +137,7 @@ func withoutParameters(url string, names ...string) string {
 	return base
 }
 
-// withParameter returns a URL with a parameter, given as name=value, after the others.
+// withParameter appends a parameter of the form name=value to a URL.
 func withParameter(url, pair string) string {
 	if strings.Contains(url, "?") {
 		return url + "&" + pair

@@ -1,4 +1,4 @@
-package main
+package address
 
 import "testing"
 
@@ -28,33 +28,15 @@ func TestParseDatabase(t *testing.T) {
 		"postgres://h/n?password=secret&sslpassword=secret&user=u&schema=jobs":        "postgres://h/n?schema=jobs&user=u",
 		"postgres://h/n?pasword=secret&Password=secret&options=-c%20x%3Dsecret&port=": "postgres://h/n?port=",
 	} {
-		d, err := parseDatabase(text)
+		d, err := Parse(text)
 		if err != nil || d.String() != want {
 			t.Errorf("%q is shown as %q, want %q: %v", text, d, want, err)
 		}
 	}
-	// And the addresses of secretAddresses.
+	// secretAddresses of the command lists more.
 	for _, text := range []string{"", "sqlite:", ":memory:", "file:jobs.db", "http://host/jobs.db", "//host/share", "host=h"} {
-		if d, err := parseDatabase(text); err == nil {
+		if d, err := Parse(text); err == nil {
 			t.Errorf("%q is taken for the database %q", text, d)
-		}
-	}
-}
-
-func TestShownHidesWhatMayBeAPassword(t *testing.T) {
-	for text, want := range map[string]string{
-		"list":                               "list",
-		"2001-01-01T00:00:00Z":               "2001-01-01T00:00:00Z",
-		"me@here":                            "me@here",
-		"postgres://u:secret@h/n":            "postgres://...",
-		"-db=postgres://u:secret@h/n":        "-db=postgres://...",
-		"u:secret@h":                         "u:...",
-		"host=h PASSWORD=secret":             "host=h PASSWORD...",
-		"a:b\nsecret@h":                      "a:...",
-		"postgres://u:se cret'\"@h/n x=y://": "postgres://...",
-	} {
-		if got := shown(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package top
 
 import (
 	"slices"
@@ -6,44 +6,46 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/sqluice/sqluice/internal/printable"
 )
 
-// topEffects holds the functions through which the model acts on the queue.
-type topEffects struct {
-	read   func() (topFrame, error)
+// effects holds the functions through which the model acts on the queue.
+type effects struct {
+	read   func() (Frame, error)
 	change func(queue string, pause bool) (bool, error)
 }
 
 // The messages that the effects return.
 type (
-	topRead struct {
-		frame topFrame
+	frameRead struct {
+		frame Frame
 		err   error
 	}
-	topChanged struct {
+	queueChanged struct {
 		queue   string
 		pause   bool
 		changed bool
 		err     error
 	}
-	topLook  struct{} // the next read is due
-	topClock struct{} // a second has passed
+	readDue      struct{} // the next read is due
+	secondPassed struct{} // a second has passed
 )
 
-// topMode says what keys mean.
-type topMode int
+// mode says what keys mean.
+type mode int
 
 const (
-	watching topMode = iota
-	asking           // for confirmation to pause or resume a queue
+	watching mode = iota
+	asking        // for confirmation to pause or resume a queue
 	filtering
 	helping
 )
 
-// topModel is the state of the live view. A read starts an interval after the previous one has ended, so that there is never
+// model is the state of the live view. A read starts an interval after the previous one has ended, so that there is never
 // more than one.
-type topModel struct {
-	effects  topEffects
+type model struct {
+	effects  effects
 	now      func() time.Time
 	after    func(time.Duration, tea.Msg) tea.Cmd
 	interval time.Duration
@@ -52,61 +54,61 @@ type topModel struct {
 
 	width, height int
 	database      string
-	reads         topReads
+	reads         reads
 
-	mode     topMode
+	mode     mode
 	chosen   string // a queue
 	filter   string
 	before   string // the filter before the edit
-	question topQuestion
+	question question
 	changes  int    // that run
 	message  string // about the last key
 }
 
-// topQuestion is a change that the user must confirm.
-type topQuestion struct {
+// question is a change that the user must confirm.
+type question struct {
 	pause bool   // otherwise resume
 	queue string // also if rows move
 }
 
-func newTopModel(database string, interval time.Duration, readOnly bool, effects topEffects) *topModel {
-	return &topModel{
-		effects: effects, now: time.Now, after: topAfter, interval: interval, readOnly: readOnly, paint: newPainter(),
+func newModel(database string, interval time.Duration, readOnly bool, effects effects) *model {
+	return &model{
+		effects: effects, now: time.Now, after: afterDelay, interval: interval, readOnly: readOnly, paint: newPainter(),
 		width: 80, height: 24, database: database,
 	}
 }
 
-func (m *topModel) Init() tea.Cmd { return tea.Batch(m.look(), m.after(time.Second, topClock{})) }
+func (m *model) Init() tea.Cmd { return tea.Batch(m.look(), m.after(time.Second, secondPassed{})) }
 
 // look reads a frame in the background.
-func (m *topModel) look() tea.Cmd {
+func (m *model) look() tea.Cmd {
 	m.reads.begin(m.now())
 	return func() tea.Msg {
 		frame, err := m.effects.read()
-		return topRead{frame, err}
+		return frameRead{frame, err}
 	}
 }
 
-func topAfter(d time.Duration, msg tea.Msg) tea.Cmd {
+func afterDelay(d time.Duration, msg tea.Msg) tea.Cmd {
 	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 }
 
-func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		if msg.Width > 0 && msg.Height > 0 { // some terminals report 0
 			m.width, m.height = msg.Width, msg.Height
 		}
-	case topRead:
+	case frameRead:
 		if m.reads.end(msg, m.now()) {
 			m.choose(0)
 		}
-		return m, m.after(m.interval, topLook{})
-	case topLook:
+		return m, m.after(m.interval, readDue{})
+	case readDue:
 		return m, m.look()
-	case topClock:
-		return m, m.after(time.Second, topClock{})
-	case topChanged:
+	case secondPassed:
+		return m, m.after(time.Second, secondPassed{})
+	case queueChanged:
 		m.changes--
 		m.message = msg.text()
 	case tea.PasteMsg:
@@ -120,7 +122,7 @@ func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // choose moves the selection by a number of queues, in a circle. If the selected queue is gone, it selects the first.
-func (m *topModel) choose(by int) {
+func (m *model) choose(by int) {
 	names := m.view().queueNames()
 	if len(names) == 0 {
 		m.chosen = ""
@@ -133,7 +135,7 @@ func (m *topModel) choose(by int) {
 	m.chosen = names[((at+by)%len(names)+len(names))%len(names)]
 }
 
-func (m *topModel) setFilter(text string) {
+func (m *model) setFilter(text string) {
 	const most = 200 // as long as a queue's name can be
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most])
@@ -142,11 +144,11 @@ func (m *topModel) setFilter(text string) {
 	m.choose(0)
 }
 
-func (c topChanged) text() string {
-	queue := "queue " + printable(c.queue, oneLine)
+func (c queueChanged) text() string {
+	queue := "queue " + printable.Line(c.queue)
 	switch {
 	case c.err != nil:
-		return queue + ": " + printable(c.err.Error(), oneLine)
+		return queue + ": " + printable.Line(c.err.Error())
 	case !c.changed && c.pause:
 		return queue + " is paused already"
 	case !c.changed:

@@ -1,4 +1,4 @@
-package main
+package top
 
 import (
 	"errors"
@@ -12,12 +12,13 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/sqluice/sqluice/internal/printable"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"pgregory.net/rapid"
 )
 
-var updateTop = flag.Bool("update-top", false, "rewrite testdata/top")
+var update = flag.Bool("update", false, "rewrite testdata")
 
 // watcher drives the model without a terminal: it fires timers on demand and records the calls of effects.
 type watcher struct {
@@ -26,27 +27,27 @@ type watcher struct {
 		Errorf(string, ...any)
 		Fatalf(string, ...any)
 	}
-	model   *topModel
+	model   *model
 	clock   time.Time
 	timers  []tea.Msg
 	reads   int // under way
-	changes []topChanged
+	changes []queueChanged
 	fails   error // what changes end with
 	quits   bool
 	others  []tea.Msg // what commands gave that is not the model's
 }
 
 func newWatcher(t *testing.T, readOnly bool) *watcher {
-	w := &watcher{t: t, clock: topNoon}
+	w := &watcher{t: t, clock: noon}
 	w.open(readOnly)
 	return w
 }
 
 func (w *watcher) open(readOnly bool) {
-	w.model = newTopModel("jobs.db", time.Second, readOnly, topEffects{
-		read: func() (topFrame, error) { w.reads++; return topFrame{}, nil },
+	w.model = newModel("jobs.db", time.Second, readOnly, effects{
+		read: func() (Frame, error) { w.reads++; return Frame{}, nil },
 		change: func(queue string, pause bool) (bool, error) {
-			w.changes = append(w.changes, topChanged{queue: queue, pause: pause})
+			w.changes = append(w.changes, queueChanged{queue: queue, pause: pause})
 			return true, w.fails
 		},
 	})
@@ -70,8 +71,8 @@ func (w *watcher) do(command tea.Cmd) {
 		for _, one := range msg {
 			w.do(one)
 		}
-	case topRead: // given by sees
-	case topChanged:
+	case frameRead: // given by sees
+	case queueChanged:
 		w.send(msg)
 	case tea.QuitMsg:
 		w.quits = true
@@ -86,13 +87,13 @@ func (w *watcher) send(msg tea.Msg) {
 }
 
 // sees ends the running read.
-func (w *watcher) sees(frame topFrame, err error) {
+func (w *watcher) sees(frame Frame, err error) {
 	w.t.Helper()
 	if w.reads == 0 {
 		w.t.Fatalf("no look is under way")
 	}
 	w.reads--
-	w.send(topRead{frame, err})
+	w.send(frameRead{frame, err})
 }
 
 // fires fires a timer.
@@ -107,10 +108,10 @@ func (w *watcher) fires(msg tea.Msg) {
 }
 
 // next is a read that returns a frame, a second later.
-func (w *watcher) next(frame topFrame, err error) {
+func (w *watcher) next(frame Frame, err error) {
 	w.t.Helper()
 	w.clock = w.clock.Add(time.Second)
-	w.fires(topLook{})
+	w.fires(readDue{})
 	w.sees(frame, err)
 }
 
@@ -153,19 +154,19 @@ func (w *watcher) lacks(texts ...string) {
 	}
 }
 
-var topNoon = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// topExample returns a frame with difficult content for views.
-func topExample() topFrame {
-	ago := func(d time.Duration) time.Time { return topNoon.Add(-d) }
-	return topFrame{
-		At:     topNoon,
+// exampleFrame returns a frame with difficult content for views.
+func exampleFrame() Frame {
+	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
+	return Frame{
+		At:     noon,
 		Oldest: ago(3 * time.Minute),
 		Jobs: map[jobs.Status]int64{
 			jobs.StatusPending: 12, jobs.StatusRunning: 3, jobs.StatusFailed: 2, jobs.StatusScheduled: 7, jobs.StatusDone: 3_512_345,
 			jobs.StatusCancelled: 1,
 		},
-		Queues: []topQueue{
+		Queues: []Queue{
 			{QueueInfo: inspect.QueueInfo{Name: "default", Pending: 5, Running: 3, Scheduled: 7, Slots: 50, PausedKinds: []inspect.KindPause{{Kind: "k"}}}, Failed: 1, Done: 3_512_000, Oldest: ago(3 * time.Minute)},
 			{QueueInfo: inspect.QueueInfo{Name: "mail\x1b[2J\u202e", Pending: 4, Slots: 4}, Failed: 1, Done: 345, Oldest: ago(time.Second)},
 			{QueueInfo: inspect.QueueInfo{Name: "reports", Pending: 2}, Oldest: ago(time.Minute)},
@@ -193,7 +194,7 @@ func topExample() topFrame {
 }
 
 // later returns the frame after some seconds in which jobs were added and ended.
-func later(frame topFrame, seconds, in, done, failed int64) topFrame {
+func later(frame Frame, seconds, in, done, failed int64) Frame {
 	frame.At = frame.At.Add(time.Duration(seconds) * time.Second)
 	counts := map[jobs.Status]int64{}
 	for status, n := range frame.Jobs {
@@ -211,11 +212,11 @@ func later(frame topFrame, seconds, in, done, failed int64) topFrame {
 }
 
 func TestTopScreens(t *testing.T) {
-	many := topExample()
+	many := exampleFrame()
 	for i := range 12 {
-		many.Queues = append(many.Queues, topQueue{QueueInfo: inspect.QueueInfo{Name: "tenant-" + string(rune('a'+i)), Pending: int64(i)}})
+		many.Queues = append(many.Queues, Queue{QueueInfo: inspect.QueueInfo{Name: "tenant-" + string(rune('a'+i)), Pending: int64(i)}})
 	}
-	shows := func(frames ...topFrame) func(*watcher) {
+	shows := func(frames ...Frame) func(*watcher) {
 		return func(w *watcher) {
 			w.sees(frames[0], nil)
 			for _, frame := range frames[1:] {
@@ -223,7 +224,7 @@ func TestTopScreens(t *testing.T) {
 			}
 		}
 	}
-	usual := shows(topExample(), later(topExample(), 1, 120, 30, 1))
+	usual := shows(exampleFrame(), later(exampleFrame(), 1, 120, 30, 1))
 	for name, test := range map[string]struct {
 		width, height int
 		set           func(*watcher)
@@ -233,7 +234,7 @@ func TestTopScreens(t *testing.T) {
 		"wide":       {120, 30, usual},
 		"tiny":       {12, 5, usual},
 		"looking":    {80, 24, func(*watcher) {}},
-		"empty":      {80, 24, shows(topFrame{At: topNoon})},
+		"empty":      {80, 24, shows(Frame{At: noon})},
 		"many":       {80, 24, func(w *watcher) { shows(many)(w); w.types("jjjjjjjjj") }},
 		"many-small": {40, 15, func(w *watcher) { shows(many)(w); w.types("up") }},
 		"filtered":   {80, 24, func(w *watcher) { usual(w); w.types("/", "MAIL") }},
@@ -241,16 +242,16 @@ func TestTopScreens(t *testing.T) {
 		"help":       {80, 24, func(w *watcher) { usual(w); w.types("?") }},
 		"help-small": {40, 15, func(w *watcher) { usual(w); w.types("?") }},
 		"asking":     {40, 15, func(w *watcher) { usual(w); w.types("jp") }},
-		"away":       {80, 24, func(w *watcher) { usual(w); w.next(topFrame{}, errors.New("dial tcp: connection \x07refused")) }},
+		"away":       {80, 24, func(w *watcher) { usual(w); w.next(Frame{}, errors.New("dial tcp: connection \x07refused")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWatcher(t, false)
 			w.send(tea.WindowSizeMsg{Width: test.width, Height: test.height})
 			test.set(w)
 			checkScreen(t, w.model, test.width, test.height)
-			file := filepath.Join("testdata", "top", name+".txt")
+			file := filepath.Join("testdata", name+".txt")
 			got := w.screen() + "\n"
-			if *updateTop {
+			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -267,7 +268,7 @@ func TestTopScreens(t *testing.T) {
 }
 
 // checkScreen checks what every screen must satisfy.
-func checkScreen(t interface{ Errorf(string, ...any) }, m *topModel, width, height int) {
+func checkScreen(t interface{ Errorf(string, ...any) }, m *model, width, height int) {
 	content := m.View().Content
 	lines := strings.Split(content, "\n")
 	if len(lines) > height {
@@ -278,7 +279,7 @@ func checkScreen(t interface{ Errorf(string, ...any) }, m *topModel, width, heig
 			t.Errorf("a line is %d wide on a terminal of %d: %q", w, width, line)
 		}
 	}
-	if strings.ContainsFunc(ansi.Strip(content), func(r rune) bool { return r != '\n' && harmful(r) }) {
+	if strings.ContainsFunc(ansi.Strip(content), func(r rune) bool { return r != '\n' && printable.Harmful(r) }) {
 		t.Errorf("what a terminal would obey is left in %q", content)
 	}
 	for _, sequence := range escapes(content) {
@@ -311,12 +312,12 @@ func TestTopFitsEveryTerminal(t *testing.T) {
 	number := rapid.Int64Range(0, 1<<62)
 	moment := rapid.Map(rapid.Int64Range(-1<<40, 1<<40), func(n int64) time.Time { return time.Unix(n, 0).UTC() })
 	rapid.Check(t, func(t *rapid.T) {
-		frame := topFrame{At: moment.Draw(t, "at"), Oldest: moment.Draw(t, "oldest"), Jobs: map[jobs.Status]int64{}}
+		frame := Frame{At: moment.Draw(t, "at"), Oldest: moment.Draw(t, "oldest"), Jobs: map[jobs.Status]int64{}}
 		for _, status := range jobs.Statuses() {
 			frame.Jobs[status] = number.Draw(t, "jobs")
 		}
 		for range rapid.IntRange(0, 30).Draw(t, "queues") {
-			q := topQueue{Failed: number.Draw(t, "failed"), Done: number.Draw(t, "done"), Oldest: moment.Draw(t, "oldest")}
+			q := Queue{Failed: number.Draw(t, "failed"), Done: number.Draw(t, "done"), Oldest: moment.Draw(t, "oldest")}
 			q.QueueInfo = inspect.QueueInfo{Name: text.Draw(t, "name"), Pending: number.Draw(t, "pending"), Slots: rapid.IntRange(0, 1000).Draw(t, "slots")}
 			if rapid.Bool().Draw(t, "paused") {
 				q.PausedAt = moment.Draw(t, "paused at")
@@ -338,14 +339,14 @@ func TestTopFitsEveryTerminal(t *testing.T) {
 				ID: number.Draw(t, "id"), Kind: text.Draw(t, "kind"), Queue: text.Draw(t, "queue"), LastError: text.Draw(t, "error"), FinishedAt: moment.Draw(t, "failed"),
 			})
 		}
-		w := &watcher{t: t, clock: topNoon}
+		w := &watcher{t: t, clock: noon}
 		w.open(false)
 		width, height := rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(1, 60).Draw(t, "height")
 		w.send(tea.WindowSizeMsg{Width: width, Height: height})
 		w.sees(frame, nil)
 		w.types(rapid.SampledFrom([][]string{nil, {"?"}, {"p"}, {"jjr"}, {"/", text.Draw(t, "filter")}}).Draw(t, "keys")...)
 		if rapid.Bool().Draw(t, "away") {
-			w.next(topFrame{}, errors.New(text.Draw(t, "trouble")))
+			w.next(Frame{}, errors.New(text.Draw(t, "trouble")))
 		}
 		checkScreen(t, w.model, width, height)
 	})

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package bench
 
 import (
 	"runtime"
@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the CPU time of this process so far, user and system, or 0 if it is not known.
+// cpuTime returns the CPU time of this process so far, user and system, or 0 if the system does not report it.
 func cpuTime() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -18,7 +18,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakRSS returns the most memory that this process had so far, in megabytes, or 0 if it is not known.
+// peakRSS returns the most memory that this process had so far, in megabytes, or 0 if the system does not report it.
 func peakRSS() float64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

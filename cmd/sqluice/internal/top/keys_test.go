@@ -1,4 +1,4 @@
-package main
+package top
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
 	w := newWatcher(t, false)
 	w.types("p")
 	w.wants("no queue is chosen")
-	w.sees(topExample(), nil)
+	w.sees(exampleFrame(), nil)
 	w.types("p")
 	w.wants(`pause queue "default"? y/n`)
 	w.types("n")
@@ -30,9 +30,9 @@ func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
 
 	w.types("down", "tab", "tab", "p")
 	// The rows may move while the user reads the question.
-	moved := topExample()
-	moved.Queues = slices.Insert(moved.Queues, 0, topQueue{QueueInfo: inspect.QueueInfo{Name: "a"}})
-	moved.Queues = slices.DeleteFunc(moved.Queues, func(q topQueue) bool { return q.Name == "slow" })
+	moved := exampleFrame()
+	moved.Queues = slices.Insert(moved.Queues, 0, Queue{QueueInfo: inspect.QueueInfo{Name: "a"}})
+	moved.Queues = slices.DeleteFunc(moved.Queues, func(q Queue) bool { return q.Name == "slow" })
 	w.next(moved, nil)
 	w.wants(`pause queue "slow"? y/n`)
 	w.types("y")
@@ -54,15 +54,15 @@ func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
 		t.Errorf("the changes are %v, want %s", got, want)
 	}
 
-	same := topChanged{queue: "q", pause: true}
-	if same.text() != "queue q is paused already" || (topChanged{queue: "q"}).text() != "queue q is not paused" {
+	same := queueChanged{queue: "q", pause: true}
+	if same.text() != "queue q is paused already" || (queueChanged{queue: "q"}).text() != "queue q is not paused" {
 		t.Errorf("an unchanged state is reported as %q", same.text())
 	}
 }
 
 func TestTopReadOnlyRefusesChanges(t *testing.T) {
 	w := newWatcher(t, true)
-	w.sees(topExample(), nil)
+	w.sees(exampleFrame(), nil)
 	w.lacks("p pause")
 	for _, key := range []string{"p", "r"} {
 		w.types(key)
@@ -76,7 +76,7 @@ func TestTopReadOnlyRefusesChanges(t *testing.T) {
 
 func TestTopChoosesInACircle(t *testing.T) {
 	w := newWatcher(t, false)
-	w.sees(topExample(), nil)
+	w.sees(exampleFrame(), nil)
 	names := []string{"default", "mail\x1b[2J\u202e", "reports", "slow", "日本語のとても長いキューの名前"}
 	for i, key := range []string{"down", "j", "tab", "down", "down", "up", "k", "shift+tab"} {
 		w.types(key)
@@ -85,7 +85,7 @@ func TestTopChoosesInACircle(t *testing.T) {
 			t.Fatalf("after %d keys %q is chosen, want %q", i+1, w.model.chosen, want)
 		}
 	}
-	w.next(topFrame{At: topNoon}, nil)
+	w.next(Frame{At: noon}, nil)
 	w.types("down")
 	if w.model.chosen != "" {
 		t.Errorf("of no queues %q is chosen", w.model.chosen)
@@ -95,7 +95,7 @@ func TestTopChoosesInACircle(t *testing.T) {
 func TestTopFilter(t *testing.T) {
 	w := newWatcher(t, false)
 	w.send(tea.WindowSizeMsg{Width: 100, Height: 30})
-	w.sees(topExample(), nil)
+	w.sees(exampleFrame(), nil)
 	w.types("/", "slq")
 	w.wants("/slq_", "no queues with")
 	w.types("backspace", "ow日", "backspace")
@@ -123,7 +123,7 @@ func TestTopFilter(t *testing.T) {
 func TestTopOtherKeys(t *testing.T) {
 	for _, keys := range [][]string{{"q"}, {"ctrl+c"}, {"?", "q"}, {"p", "ctrl+c"}} {
 		w := newWatcher(t, false)
-		w.sees(topExample(), nil)
+		w.sees(exampleFrame(), nil)
 		w.types(keys...)
 		if !w.quits {
 			t.Errorf("%q do not quit", keys)
@@ -147,32 +147,32 @@ func TestTopOtherKeys(t *testing.T) {
 func TestTopGoesOnWhenTheDatabaseIsBack(t *testing.T) {
 	w := newWatcher(t, false)
 	away := errors.New("no such host")
-	w.sees(topFrame{}, away)
+	w.sees(Frame{}, away)
 	w.wants("no answer since 12:00:00: no such host")
-	w.next(topFrame{}, away)
+	w.next(Frame{}, away)
 	w.wants("no answer since 12:00:00")
-	w.next(topExample(), nil)
+	w.next(exampleFrame(), nil)
 	w.wants("default")
 	w.lacks("no answer")
-	w.next(topFrame{}, away)
+	w.next(Frame{}, away)
 	w.wants("no answer since 12:00:03", "default", "resize") // what was seen last stays
 
 	// A slow read is shown before it fails.
-	w.next(topExample(), nil)
-	w.fires(topLook{})
+	w.next(exampleFrame(), nil)
+	w.fires(readDue{})
 	w.lacks("no answer")
 	for range 5 {
 		w.clock = w.clock.Add(time.Second)
-		w.fires(topClock{})
+		w.fires(secondPassed{})
 	}
 	w.wants("no answer for 5s")
-	w.sees(topExample(), nil)
+	w.sees(exampleFrame(), nil)
 	w.lacks("no answer")
 }
 
 func TestTopNeverLooksTwiceAtOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &watcher{t: t, clock: topNoon}
+		w := &watcher{t: t, clock: noon}
 		w.open(false)
 		t.Repeat(map[string]func(*rapid.T){
 			"look ends": func(t *rapid.T) {
@@ -180,9 +180,9 @@ func TestTopNeverLooksTwiceAtOnce(t *testing.T) {
 					t.Skip("none is under way")
 				}
 				if rapid.Bool().Draw(t, "well") {
-					w.sees(topExample(), nil)
+					w.sees(exampleFrame(), nil)
 				} else {
-					w.sees(topFrame{}, errors.New("away"))
+					w.sees(Frame{}, errors.New("away"))
 				}
 			},
 			"timer": func(t *rapid.T) {
@@ -202,10 +202,10 @@ func TestTopNeverLooksTwiceAtOnce(t *testing.T) {
 				if w.reads > 1 {
 					t.Fatalf("%d looks are under way", w.reads)
 				}
-				if w.reads == 0 && !slices.Contains(w.timers, tea.Msg(topLook{})) {
+				if w.reads == 0 && !slices.Contains(w.timers, tea.Msg(readDue{})) {
 					t.Fatalf("no look is under way and none will be")
 				}
-				if !slices.Contains(w.timers, tea.Msg(topClock{})) {
+				if !slices.Contains(w.timers, tea.Msg(secondPassed{})) {
 					t.Fatalf("the clock stands still")
 				}
 			},
@@ -214,11 +214,11 @@ func TestTopNeverLooksTwiceAtOnce(t *testing.T) {
 }
 
 func TestTopRates(t *testing.T) {
-	var rates topRates
+	var rates rates
 	if _, _, _, known := rates.perSecond(); known {
 		t.Error("rates are known before there were two frames")
 	}
-	frame := topExample()
+	frame := exampleFrame()
 	step := func(seconds, in, done, failed int64) {
 		next := later(frame, seconds, in, done, failed)
 		rates.add(frame, next)
@@ -253,12 +253,12 @@ func TestTopRates(t *testing.T) {
 
 // What ended 70 seconds ago is not of the last minute, and what ended just now is, whatever a clock on the wall says.
 func TestTopLastMinuteSlides(t *testing.T) {
-	var rates topRates
-	frame := topExample()
+	var rates rates
+	frame := exampleFrame()
 	frame.History.Intervals = []inspect.Interval{
-		{Start: topNoon.Add(-time.Minute), Done: 60, Failed: 1}, {Start: topNoon, Done: 3, Failed: 0},
+		{Start: noon.Add(-time.Minute), Done: 60, Failed: 1}, {Start: noon, Done: 3, Failed: 0},
 	}
-	frame.At = topNoon.Add(30 * time.Second)
+	frame.At = noon.Add(30 * time.Second)
 	check := func(done, failed int64) {
 		t.Helper()
 		if a, b := rates.lastMinute(frame); a != done || b != failed {

@@ -4,26 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/top"
 	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
-
-func TestBusiest(t *testing.T) {
-	list := []int64{5, 1, 9, 5, 7}
-	for most, want := range map[int][2][]int64{
-		0: {nil, list}, 1: {{9}, {5, 1, 5, 7}}, 3: {{5, 9, 7}, {1, 5}}, 5: {list, nil}, 9: {list, nil},
-	} {
-		shown, rest := busiest(list, most, func(n int64) int64 { return n })
-		if !slices.Equal(shown, want[0]) || !slices.Equal(rest, want[1]) {
-			t.Errorf("of %v the %d busiest are %v, and %v are left", list, most, shown, rest)
-		}
-	}
-}
 
 // With thousands of queues, queues and top show the busiest of them in a bounded number of lines, and say what they leave out.
 func TestTablesOfManyQueues(t *testing.T) {
@@ -44,7 +33,7 @@ func TestTablesOfManyQueues(t *testing.T) {
 	if _, err := client.EnqueueItems(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
-	for i := range maxRows + 50 {
+	for i := range human.MaxRows + 50 {
 		if _, err := client.PauseKind(t.Context(), name(i), "k"); err != nil {
 			t.Fatal(err)
 		}
@@ -68,36 +57,20 @@ func TestTablesOfManyQueues(t *testing.T) {
 			}
 		}
 	}
-	check("queues", c.ok("queues"), 2*maxRows+5,
+	check("queues", c.ok("queues"), 2*human.MaxRows+5,
 		"\nand 1900 more queues: 0 scheduled, 1900 pending, 0 running; 1 paused (--all shows them)\n",
 		"\nand 50 more paused kinds (--all shows them)\n")
-	check("top", c.ok("top", "--once"), maxRows+25,
+	check("top", c.ok("top", "--once"), human.MaxRows+25,
 		"\n  and 1900 more queues: 1900 pending, 0 running, 0 failed; 1 paused (`sqluice queues --all` lists them)\n")
 
 	all := c.ok("queues", "--all")
-	if lines := strings.Count(all, "\n"); lines != n+1+maxRows+50+2 || strings.Contains(all, " more ") || !strings.Contains(all, name(n-2)) {
+	if lines := strings.Count(all, "\n"); lines != n+1+human.MaxRows+50+2 || strings.Contains(all, " more ") || !strings.Contains(all, name(n-2)) {
 		t.Errorf("queues --all prints %d lines", lines)
 	}
 	if list := get[[]inspect.QueueInfo](c, "queues"); len(list) != n {
 		t.Errorf("queues --json has %d queues", len(list))
 	}
-	if frame := get[topFrame](c, "top"); len(frame.Queues) != n {
+	if frame := get[top.Frame](c, "top"); len(frame.Queues) != n {
 		t.Errorf("top --json has %d queues", len(frame.Queues))
-	}
-}
-
-// With many workers, top shows the busiest of them.
-func TestTopOfManyWorkers(t *testing.T) {
-	frame := topFrame{}
-	for i := range maxRows + 30 {
-		frame.Workers = append(frame.Workers, inspect.WorkerInfo{Name: fmt.Sprintf("worker-%04d", i)})
-	}
-	frame.Workers[maxRows+29].Running = 1
-	view := &topView{frame: frame, paint: unpainted}
-	view.bound()
-	out := strings.Join(view.lines(0, 0), "\n")
-	if strings.Count(out, "worker-") != maxRows || !strings.Contains(out, fmt.Sprintf("worker-%04d", maxRows+29)) ||
-		!strings.Contains(out, "\n  and 30 more workers: 0 running (`sqluice workers` lists them)\n") {
-		t.Errorf("of many workers top shows\n%s", out)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package top
 
 import (
 	"strings"
@@ -6,10 +6,12 @@ import (
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/sqluice/sqluice/internal/printable"
 )
 
-// topKeys lists the keys that the footer names and the help explains.
-var topKeys = [][2]string{
+// keyHelp lists the keys that the footer names and the help explains.
+var keyHelp = [][2]string{
 	{"q", "quit"},
 	{"up/down", "choose a queue; also tab, j and k"},
 	{"p", "pause the queue; its running jobs continue"},
@@ -20,7 +22,7 @@ var topKeys = [][2]string{
 	{"?", "this help"},
 }
 
-func (m *topModel) key(key tea.KeyPressMsg) tea.Cmd {
+func (m *model) key(key tea.KeyPressMsg) tea.Cmd {
 	switch key.Keystroke() {
 	case "ctrl+c":
 		return tea.Quit
@@ -46,7 +48,7 @@ func (m *topModel) key(key tea.KeyPressMsg) tea.Cmd {
 }
 
 // act does what a key means while nothing is asked, edited or explained.
-func (m *topModel) act(key tea.KeyPressMsg) tea.Cmd {
+func (m *model) act(key tea.KeyPressMsg) tea.Cmd {
 	m.message = ""
 	switch key.String() {
 	case "q":
@@ -70,19 +72,19 @@ func (m *topModel) act(key tea.KeyPressMsg) tea.Cmd {
 }
 
 // ask asks for confirmation before a queue is paused or resumed.
-func (m *topModel) ask(pause bool) {
+func (m *model) ask(pause bool) {
 	switch {
 	case m.readOnly:
 		m.message = "refused: --read-only"
 	case m.chosen == "":
 		m.message = "no queue is chosen"
 	default:
-		m.mode, m.question = asking, topQuestion{pause, m.chosen}
+		m.mode, m.question = asking, question{pause, m.chosen}
 	}
 }
 
 // answer takes y for yes and every other key for no.
-func (m *topModel) answer(key tea.KeyPressMsg) tea.Cmd {
+func (m *model) answer(key tea.KeyPressMsg) tea.Cmd {
 	m.mode = watching
 	if key.String() != "y" && key.String() != "Y" {
 		m.message = "nothing is changed"
@@ -92,12 +94,12 @@ func (m *topModel) answer(key tea.KeyPressMsg) tea.Cmd {
 	q := m.question
 	return func() tea.Msg {
 		changed, err := m.effects.change(q.queue, q.pause)
-		return topChanged{q.queue, q.pause, changed, err}
+		return queueChanged{q.queue, q.pause, changed, err}
 	}
 }
 
 // edit changes the filter while the user types it; the rows follow at once.
-func (m *topModel) edit(key tea.KeyPressMsg) {
+func (m *model) edit(key tea.KeyPressMsg) {
 	switch key.String() {
 	case "enter":
 		m.mode = watching
@@ -114,7 +116,7 @@ func (m *topModel) edit(key tea.KeyPressMsg) {
 	}
 }
 
-func (m *topModel) View() tea.View {
+func (m *model) View() tea.View {
 	lines := m.view().lines(m.width, m.height)
 	if m.mode == helping {
 		lines = m.help()
@@ -125,9 +127,9 @@ func (m *topModel) View() tea.View {
 	return view
 }
 
-func (m *topModel) help() []string {
+func (m *model) help() []string {
 	lines := []string{m.paint(heading, "sqluice top: keys")}
-	for _, key := range topKeys {
+	for _, key := range keyHelp {
 		lines = append(lines, "  "+pad(key[0], 8, false)+"  "+key[1])
 	}
 	lines = append(lines, "", "  any key closes this")
@@ -138,23 +140,23 @@ func (m *topModel) help() []string {
 }
 
 // view returns the frame with the model's state.
-func (m *topModel) view() *topView {
+func (m *model) view() *view {
 	now := m.now()
-	return &topView{
+	return &view{
 		database: m.database, frame: m.reads.frame, rates: m.reads.rates, filter: m.filter, chosen: m.chosen, paint: m.paint,
 		status: now.Format(time.TimeOnly), trouble: m.reads.outdated(now), footer: m.footer(),
 	}
 }
 
 // footer returns the line at the bottom. If it is too wide, the last parts are left out.
-func (m *topModel) footer() []string {
+func (m *model) footer() []string {
 	switch {
 	case m.mode == asking && m.question.pause:
-		return []string{`pause queue "` + printable(m.question.queue, oneLine) + `"? y/n`}
+		return []string{`pause queue "` + printable.Line(m.question.queue) + `"? y/n`}
 	case m.mode == asking:
-		return []string{`resume queue "` + printable(m.question.queue, oneLine) + `"? y/n`}
+		return []string{`resume queue "` + printable.Line(m.question.queue) + `"? y/n`}
 	case m.mode == filtering:
-		return []string{"/" + printable(m.filter, oneLine) + "_", "enter keeps it", "esc drops it"}
+		return []string{"/" + printable.Line(m.filter) + "_", "enter keeps it", "esc drops it"}
 	case m.changes > 0:
 		return []string{"changing"}
 	case m.message != "":
@@ -165,7 +167,7 @@ func (m *topModel) footer() []string {
 		parts = []string{"q quit", "? help", "p pause", "r resume", "/ filter", "up/down queue"}
 	}
 	if m.filter != "" {
-		parts = append([]string{"/" + printable(m.filter, oneLine), "esc all"}, parts...)
+		parts = append([]string{"/" + printable.Line(m.filter), "esc all"}, parts...)
 	}
 	return parts
 }

@@ -1,4 +1,4 @@
-package main
+package top
 
 import (
 	"fmt"
@@ -8,15 +8,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
+	"github.com/sqluice/sqluice/internal/printable"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// topView is what top shows: a frame and the state of the view.
-type topView struct {
+// view is what top shows: a frame and the state of the view.
+type view struct {
 	database string
-	frame    topFrame
-	rates    topRates
+	frame    Frame
+	rates    rates
 	filter   string
 	chosen   string // the queue that keys act on
 	status   string // at the left of the first line, instead of the time
@@ -28,8 +30,8 @@ type topView struct {
 }
 
 // bound leaves those rows out of a frame that has many whose queues or workers have the fewest jobs.
-func (v *topView) bound() {
-	shown, rest := busiest(v.frame.Queues, maxRows, func(q topQueue) int64 { return q.Scheduled + q.Pending + q.Running + q.Failed })
+func (v *view) bound() {
+	shown, rest := human.Busiest(v.frame.Queues, human.MaxRows, func(q Queue) int64 { return q.Scheduled + q.Pending + q.Running + q.Failed })
 	if v.frame.Queues = shown; len(rest) > 0 {
 		var queues []inspect.QueueInfo
 		var failed int64
@@ -37,11 +39,11 @@ func (v *topView) bound() {
 			queues = append(queues, q.QueueInfo)
 			failed += q.Failed
 		}
-		sum := sumOf(queues)
+		sum := human.Sum(queues)
 		v.moreQueues = fmt.Sprintf("and %d more queues: %s pending, %s running, %s failed%s (`sqluice queues --all` lists them)",
-			len(rest), short(sum.Pending), short(sum.Running), short(failed), pausedOf(queues))
+			len(rest), short(sum.Pending), short(sum.Running), short(failed), human.Paused(queues))
 	}
-	workers, others := busiest(v.frame.Workers, maxRows, func(w inspect.WorkerInfo) int64 { return w.Running })
+	workers, others := human.Busiest(v.frame.Workers, human.MaxRows, func(w inspect.WorkerInfo) int64 { return w.Running })
 	if v.frame.Workers = workers; len(others) > 0 {
 		var running int64
 		for _, w := range others {
@@ -55,7 +57,7 @@ func (v *topView) bound() {
 const roomy = 20
 
 // lines returns the view, not larger than the terminal; a width or height of 0 means no limit.
-func (v *topView) lines(width, height int) []string {
+func (v *view) lines(width, height int) []string {
 	head := v.head(width, height == 0 || height >= roomy)
 	var foot []string
 	if len(v.footer) > 0 {
@@ -99,9 +101,9 @@ func (v *topView) lines(width, height int) []string {
 }
 
 // head returns the lines above the tables, or only the most important ones.
-func (v *topView) head(width int, all bool) []string {
+func (v *view) head(width int, all bool) []string {
 	count := func(s jobs.Status) string { return short(v.frame.Jobs[s]) + " " + string(s) }
-	first := fill([]string{v.paint(heading, "sqluice top"), printable(v.database, oneLine), v.paint(faint, v.status)}, width)
+	first := fill([]string{v.paint(heading, "sqluice top"), printable.Line(v.database), v.paint(faint, v.status)}, width)
 	lines := []string{
 		first,
 		fill([]string{
@@ -122,7 +124,7 @@ func (v *topView) head(width int, all bool) []string {
 		lines = append(lines, fill(v.lately(), width), fill(v.latencies(), width))
 	}
 	if v.trouble != "" {
-		for _, line := range wrap(printable(v.trouble, oneLine), width, 3) {
+		for _, line := range wrap(printable.Line(v.trouble), width, 3) {
 			lines = append(lines, v.paint(bad, line))
 		}
 	}
@@ -130,7 +132,7 @@ func (v *topView) head(width int, all bool) []string {
 }
 
 // lately returns the outcomes of jobs in the last 60 seconds and the last hour.
-func (v *topView) lately() []string {
+func (v *view) lately() []string {
 	intervals, hour := v.frame.History.Intervals, v.frame.History.Total
 	if len(intervals) < 2 {
 		return nil
@@ -144,7 +146,7 @@ func (v *topView) lately() []string {
 }
 
 // latencies returns how long jobs waited and ran in the last hour.
-func (v *topView) latencies() []string {
+func (v *view) latencies() []string {
 	quantiles := func(l inspect.Latency) string {
 		if l.Jobs == 0 {
 			return "-"
@@ -164,10 +166,10 @@ func brief(d time.Duration) string {
 	case d < 10*time.Second:
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
 	}
-	return span(int64(d.Seconds()))
+	return human.Span(int64(d.Seconds()))
 }
 
-func (v *topView) painted(s style, n int64, text string) string {
+func (v *view) painted(s style, n int64, text string) string {
 	if n == 0 {
 		return text
 	}
@@ -175,14 +177,14 @@ func (v *topView) painted(s style, n int64, text string) string {
 }
 
 // matches reports whether a row contains the filter's text, in upper or lower case.
-func (v *topView) matches(texts ...string) bool {
+func (v *view) matches(texts ...string) bool {
 	return v.filter == "" || slices.ContainsFunc(texts, func(text string) bool {
 		return strings.Contains(strings.ToLower(text), strings.ToLower(v.filter))
 	})
 }
 
 // queueNames returns the queues that are shown.
-func (v *topView) queueNames() []string {
+func (v *view) queueNames() []string {
 	var names []string
 	for _, q := range v.frame.Queues {
 		if v.matches(q.Name) {
@@ -192,7 +194,7 @@ func (v *topView) queueNames() []string {
 	return names
 }
 
-func (v *topView) queues() grid {
+func (v *view) queues() grid {
 	g := grid{none: v.none("no queues"), more: v.moreQueues, columns: []column{
 		{title: "QUEUE", least: 8, worth: 10}, {title: "PENDING", right: true, worth: 9}, {title: "OLDEST", right: true, worth: 6},
 		{title: "RUNNING", right: true, worth: 7}, {title: "SCHEDULED", right: true, worth: 2}, {title: "FAILED", right: true, worth: 5},
@@ -221,7 +223,7 @@ func (v *topView) queues() grid {
 			failed.style = bad
 		}
 		g.rows = append(g.rows, row{chosen: q.Name == v.chosen, cells: []cell{
-			{text: printable(q.Name, oneLine)}, {text: short(q.Pending)}, {text: since(v.frame.At, q.Oldest)},
+			{text: printable.Line(q.Name)}, {text: short(q.Pending)}, {text: since(v.frame.At, q.Oldest)},
 			{text: fmt.Sprintf("%s/%s", short(q.Running), short(int64(q.Slots)))}, {text: short(q.Scheduled)}, failed,
 			{text: short(q.Done)}, state,
 		}})
@@ -232,7 +234,7 @@ func (v *topView) queues() grid {
 // lateHeartbeat is after how long without a heartbeat a worker is highlighted: the default lease.
 const lateHeartbeat = 30 * time.Second
 
-func (v *topView) workers() grid {
+func (v *view) workers() grid {
 	g := grid{none: v.none("no workers"), more: v.moreWorkers, columns: []column{
 		{title: "WORKER", least: 8, worth: 10}, {title: "HOST", least: 6, worth: 4},
 		{title: "PID", right: true, worth: 1}, {title: "RUNNING", right: true, worth: 8},
@@ -253,15 +255,15 @@ func (v *topView) workers() grid {
 			heartbeat = cell{"late " + heartbeat.text, warning}
 		}
 		g.rows = append(g.rows, row{cells: []cell{
-			{text: printable(w.Name, oneLine)}, {text: printable(w.Host, oneLine)}, {text: strconv.Itoa(w.PID)},
+			{text: printable.Line(w.Name)}, {text: printable.Line(w.Host)}, {text: strconv.Itoa(w.PID)},
 			{text: fmt.Sprintf("%s/%s", short(w.Running), short(int64(slots)))}, heartbeat,
-			{text: since(v.frame.At, w.StartedAt)}, {text: printable(strings.TrimSpace(queues), oneLine)},
+			{text: since(v.frame.At, w.StartedAt)}, {text: printable.Line(strings.TrimSpace(queues))},
 		}})
 	}
 	return g
 }
 
-func (v *topView) failures() grid {
+func (v *view) failures() grid {
 	g := grid{none: v.none("no failed jobs"), columns: []column{
 		{title: "FAILED", right: true, worth: 8}, {title: "JOB", right: true, worth: 10},
 		{title: "KIND", least: 8, worth: 7}, {title: "QUEUE", least: 6, worth: 3}, {title: "ATTEMPT", right: true, worth: 2},
@@ -273,23 +275,23 @@ func (v *topView) failures() grid {
 		}
 		message, _, _ := strings.Cut(job.LastError, "\n")
 		g.rows = append(g.rows, row{cells: []cell{
-			{text: age(v.frame.At, job.FinishedAt)}, {text: strconv.FormatInt(job.ID, 10)}, {text: printable(job.Kind, oneLine)},
-			{text: printable(job.Queue, oneLine)}, {text: attempts(job)}, {printable(shorten(message, 500), oneLine), bad},
+			{text: human.Age(v.frame.At, job.FinishedAt)}, {text: strconv.FormatInt(job.ID, 10)}, {text: printable.Line(job.Kind)},
+			{text: printable.Line(job.Queue)}, {text: human.Attempts(job)}, {printable.Line(human.Shorten(message, 500)), bad},
 		}})
 	}
 	return g
 }
 
 // none returns the text in place of an empty table.
-func (v *topView) none(text string) string {
+func (v *view) none(text string) string {
 	if v.filter != "" {
-		return text + ` with "` + printable(v.filter, oneLine) + `"`
+		return text + ` with "` + printable.Line(v.filter) + `"`
 	}
 	return text
 }
 
 // since returns how long ago t is.
-func since(now, t time.Time) string { return strings.TrimSuffix(age(now, t), " ago") }
+func since(now, t time.Time) string { return strings.TrimSuffix(human.Age(now, t), " ago") }
 
 // fill puts as many parts into a line as fit; it always shows the first.
 func fill(parts []string, width int) string {
