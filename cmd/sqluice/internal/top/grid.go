@@ -11,32 +11,32 @@ import (
 // column is a column of a grid.
 type column struct {
 	title string
-	right bool // aligned to the right, as numbers
-	least int  // the least width to which it may be cut; 0 means never
-	worth int  // columns of the least worth are left out first
+	right bool // aligned to the right
+	least int  // the minimum width in characters; 0 means that no cell is cut
+	worth int  // a narrow grid omits the columns with the lowest worth
 }
 
-// cell is a text with its style.
+// cell is a printable text with its style.
 type cell struct {
 	text  string
 	style style
 }
 
-// row is a row of a grid; chosen marks the row that keys act on.
+// row is a row of a grid. Keys act on the chosen row.
 type row struct {
 	cells  []cell
 	chosen bool
 }
 
-// grid is a table for terminals that fits any width. Its texts are printable.
+// grid is a table that fits a terminal of any width.
 type grid struct {
 	columns []column
 	rows    []row
-	none    string // shown if there are no rows
-	more    string // shown after the rows: what they leave out
+	none    string // shown in place of rows if there are none
+	more    string // shown after the rows: a summary of the rows that bound removed
 }
 
-// window keeps so many rows around the chosen one, and shows in the header which rows they are.
+// window keeps at most most rows around the chosen one. If it removes rows, the header shows the numbers of the others.
 func (g *grid) window(most int) {
 	all := len(g.rows)
 	if all <= most {
@@ -53,9 +53,9 @@ func (g *grid) window(most int) {
 	}
 }
 
-const gap = 2 // blanks between columns
+const gap = 2 // blanks between two columns
 
-// lines returns the header and the rows, at most width wide; 0 means no limit.
+// lines returns the header and the rows, each at most width characters wide; width 0 means no limit.
 func (g *grid) lines(width int, paint painter) []string {
 	shown, widths := g.fit(width)
 	line := func(cellOf func(i int) cell, chosen bool) string {
@@ -90,7 +90,7 @@ func (g *grid) lines(width int, paint painter) []string {
 	return lines
 }
 
-// fit chooses the columns that fit into a width, and the width of each; 0 means no limit.
+// fit returns the indexes of the columns that fit into width, and their widths; width 0 means no limit.
 func (g *grid) fit(width int) (shown, widths []int) {
 	whole, narrow := g.widths()
 	for i := range g.columns {
@@ -100,7 +100,7 @@ func (g *grid) fit(width int) (shown, widths []int) {
 		return shown, whole
 	}
 	room := func() int {
-		room := width - gap*len(shown) // one gap before the first column, for the mark
+		room := width - gap*len(shown) // the mark of the chosen row takes a gap before the first column
 		for _, i := range shown {
 			room -= narrow[i]
 		}
@@ -120,7 +120,7 @@ func (g *grid) fit(width int) (shown, widths []int) {
 	return shown, widths
 }
 
-// widths returns for each column the width at which nothing is cut, and the least width.
+// widths returns for each column the width of its longest cell, and its minimum width.
 func (g *grid) widths() (whole, narrow []int) {
 	for i, c := range g.columns {
 		width := ansi.StringWidth(c.title)
@@ -136,13 +136,13 @@ func (g *grid) widths() (whole, narrow []int) {
 	return whole, narrow
 }
 
-// withoutWorst leaves out the first column of the least worth.
+// withoutWorst removes the column with the lowest worth from shown, and the first of several.
 func (g *grid) withoutWorst(shown []int) []int {
 	worst := slices.MinFunc(shown, func(a, b int) int { return g.columns[a].worth - g.columns[b].worth })
 	return slices.DeleteFunc(shown, func(i int) bool { return i == worst })
 }
 
-// pad fills a text with blanks to a width in columns of a terminal; some characters take two.
+// pad cuts or fills a text to exactly width columns of a terminal. Some characters take two columns.
 func pad(text string, width int, right bool) string {
 	text = cut(text, width)
 	blanks := strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
@@ -152,7 +152,7 @@ func pad(text string, width int, right bool) string {
 	return text + blanks
 }
 
-// cut shortens a line with its styles to width; 0 means no limit.
+// cut shortens a line, which may have styles, to width columns; width 0 means no limit.
 func cut(text string, width int) string {
 	if width == 0 {
 		return text
@@ -160,7 +160,7 @@ func cut(text string, width int) string {
 	return ansi.Truncate(text, width, "…")
 }
 
-// wrap breaks a text into at most most lines of a width, and shortens the last one; 0 means no limit.
+// wrap breaks a text into at most most lines of width columns, and cuts the last one; width 0 means one line without limit.
 func wrap(text string, width, most int) []string {
 	if width == 0 {
 		return []string{text}

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/internal/printable"
 )
 
-// keyHelp lists the keys that the footer names and the help explains.
+// keyHelp lists the keys with their explanations in the help.
 var keyHelp = [][2]string{
 	{"q", "quit"},
 	{"up/down", "choose a queue; also tab, j and k"},
@@ -22,6 +22,7 @@ var keyHelp = [][2]string{
 	{"?", "this help"},
 }
 
+// key handles a key in any mode.
 func (m *model) key(key tea.KeyPressMsg) tea.Cmd {
 	switch key.Keystroke() {
 	case "ctrl+c":
@@ -47,7 +48,7 @@ func (m *model) key(key tea.KeyPressMsg) tea.Cmd {
 	return m.act(key)
 }
 
-// act does what a key means while nothing is asked, edited or explained.
+// act handles a key in the mode watching.
 func (m *model) act(key tea.KeyPressMsg) tea.Cmd {
 	m.message = ""
 	switch key.String() {
@@ -71,7 +72,7 @@ func (m *model) act(key tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// ask asks for confirmation before a queue is paused or resumed.
+// ask asks the user to confirm a pause or resume of the chosen queue.
 func (m *model) ask(pause bool) {
 	switch {
 	case m.readOnly:
@@ -83,7 +84,7 @@ func (m *model) ask(pause bool) {
 	}
 }
 
-// answer takes y for yes and every other key for no.
+// answer handles the key after a question: y confirms, any other key declines.
 func (m *model) answer(key tea.KeyPressMsg) tea.Cmd {
 	m.mode = watching
 	if key.String() != "y" && key.String() != "Y" {
@@ -98,7 +99,7 @@ func (m *model) answer(key tea.KeyPressMsg) tea.Cmd {
 	}
 }
 
-// edit changes the filter while the user types it; the rows follow at once.
+// edit handles a key in the mode filtering. The view applies each change at once.
 func (m *model) edit(key tea.KeyPressMsg) {
 	switch key.String() {
 	case "enter":
@@ -139,7 +140,7 @@ func (m *model) help() []string {
 	return lines[:min(len(lines), m.height)]
 }
 
-// view returns the frame with the model's state.
+// view returns the view of the last frame and the state of the model.
 func (m *model) view() *view {
 	now := m.now()
 	return &view{
@@ -148,7 +149,7 @@ func (m *model) view() *view {
 	}
 }
 
-// footer returns the line at the bottom. If it is too wide, the last parts are left out.
+// footer returns the parts of the last line, the most important ones first. The view omits parts that do not fit.
 func (m *model) footer() []string {
 	switch {
 	case m.mode == asking && m.question.pause:

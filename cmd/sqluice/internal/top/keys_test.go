@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
+func TestAsksBeforeItChangesAQueue(t *testing.T) {
 	w := newWatcher(t, false)
 	w.types("p")
 	w.wants("no queue is chosen")
@@ -60,7 +60,7 @@ func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
 	}
 }
 
-func TestTopReadOnlyRefusesChanges(t *testing.T) {
+func TestReadOnlyRefusesChanges(t *testing.T) {
 	w := newWatcher(t, true)
 	w.sees(exampleFrame(), nil)
 	w.lacks("p pause")
@@ -74,7 +74,7 @@ func TestTopReadOnlyRefusesChanges(t *testing.T) {
 	}
 }
 
-func TestTopChoosesInACircle(t *testing.T) {
+func TestChoosesInACircle(t *testing.T) {
 	w := newWatcher(t, false)
 	w.sees(exampleFrame(), nil)
 	names := []string{"default", "mail\x1b[2J\u202e", "reports", "slow", "日本語のとても長いキューの名前"}
@@ -92,7 +92,7 @@ func TestTopChoosesInACircle(t *testing.T) {
 	}
 }
 
-func TestTopFilter(t *testing.T) {
+func TestFilter(t *testing.T) {
 	w := newWatcher(t, false)
 	w.send(tea.WindowSizeMsg{Width: 100, Height: 30})
 	w.sees(exampleFrame(), nil)
@@ -120,7 +120,7 @@ func TestTopFilter(t *testing.T) {
 	}
 }
 
-func TestTopOtherKeys(t *testing.T) {
+func TestOtherKeys(t *testing.T) {
 	for _, keys := range [][]string{{"q"}, {"ctrl+c"}, {"?", "q"}, {"p", "ctrl+c"}} {
 		w := newWatcher(t, false)
 		w.sees(exampleFrame(), nil)
@@ -138,13 +138,13 @@ func TestTopOtherKeys(t *testing.T) {
 	if want := []tea.Msg{tea.ClearScreen(), tea.Suspend()}; fmt.Sprintf("%T", w.others) != fmt.Sprintf("%T", want) || !slices.Equal(w.others, want) {
 		t.Errorf("the terminal is asked for %#v", w.others)
 	}
-	w.send(tea.WindowSizeMsg{}) // of a terminal that does not know
+	w.send(tea.WindowSizeMsg{}) // a terminal may not know its size
 	if w.model.width != 80 || w.model.height != 24 {
 		t.Errorf("the view is %d x %d", w.model.width, w.model.height)
 	}
 }
 
-func TestTopGoesOnWhenTheDatabaseIsBack(t *testing.T) {
+func TestGoesOnWhenTheDatabaseIsBack(t *testing.T) {
 	w := newWatcher(t, false)
 	away := errors.New("no such host")
 	w.sees(Frame{}, away)
@@ -155,7 +155,7 @@ func TestTopGoesOnWhenTheDatabaseIsBack(t *testing.T) {
 	w.wants("default")
 	w.lacks("no answer")
 	w.next(Frame{}, away)
-	w.wants("no answer since 12:00:03", "default", "resize") // what was seen last stays
+	w.wants("no answer since 12:00:03", "default", "resize") // the last frame stays
 
 	// A slow read is shown before it fails.
 	w.next(exampleFrame(), nil)
@@ -170,14 +170,14 @@ func TestTopGoesOnWhenTheDatabaseIsBack(t *testing.T) {
 	w.lacks("no answer")
 }
 
-func TestTopNeverLooksTwiceAtOnce(t *testing.T) {
+func TestNeverLooksTwiceAtOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &watcher{t: t, clock: noon}
 		w.open(false)
 		t.Repeat(map[string]func(*rapid.T){
-			"look ends": func(t *rapid.T) {
+			"read ends": func(t *rapid.T) {
 				if w.reads == 0 {
-					t.Skip("none is under way")
+					t.Skip("no read is running")
 				}
 				if rapid.Bool().Draw(t, "well") {
 					w.sees(exampleFrame(), nil)
@@ -200,20 +200,20 @@ func TestTopNeverLooksTwiceAtOnce(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				if w.reads > 1 {
-					t.Fatalf("%d looks are under way", w.reads)
+					t.Fatalf("%d reads are running", w.reads)
 				}
 				if w.reads == 0 && !slices.Contains(w.timers, tea.Msg(readDue{})) {
-					t.Fatalf("no look is under way and none will be")
+					t.Fatalf("no read is running and no timer for one")
 				}
 				if !slices.Contains(w.timers, tea.Msg(secondPassed{})) {
-					t.Fatalf("the clock stands still")
+					t.Fatalf("no timer redraws the clock")
 				}
 			},
 		})
 	})
 }
 
-func TestTopRates(t *testing.T) {
+func TestRates(t *testing.T) {
 	var rates rates
 	if _, _, _, known := rates.perSecond(); known {
 		t.Error("rates are known before there were two frames")
@@ -235,9 +235,9 @@ func TestTopRates(t *testing.T) {
 	for range 5 {
 		step(2, 0, 0, 0)
 	}
-	check(0, 0, 0) // it is more than ten seconds ago
+	check(0, 0, 0) // the jobs ended more than ten seconds ago
 	step(0, 50, 10, 0)
-	check(0, 0, 0) // a clock that stands still tells nothing
+	check(0, 0, 0) // the clock stood still
 	// Jobs that are deleted, and minutes that leave the hour, change nothing.
 	pruned := later(frame, 1, 0, 0, 0)
 	pruned.Jobs[jobs.StatusDone] -= 3
@@ -251,8 +251,8 @@ func TestTopRates(t *testing.T) {
 	check(3, 2, 0) // a new minute begins
 }
 
-// What ended 70 seconds ago is not of the last minute, and what ended just now is, whatever a clock on the wall says.
-func TestTopLastMinuteSlides(t *testing.T) {
+// The last minute ends now, not at a full minute: a job that ended 70 seconds ago does not count, one of this second does.
+func TestLastMinuteSlides(t *testing.T) {
 	var rates rates
 	frame := exampleFrame()
 	frame.History.Intervals = []inspect.Interval{
@@ -265,7 +265,7 @@ func TestTopLastMinuteSlides(t *testing.T) {
 			t.Errorf("at %s the last minute has %d done and %d failed, want %d and %d", frame.At.Format(time.TimeOnly), a, b, done, failed)
 		}
 	}
-	check(33, 1) // half of the minute before, which is all that one frame tells
+	check(33, 1) // the estimate from one frame: half of the interval before
 	for second := range 200 {
 		var done, failed int64
 		switch second {
@@ -288,7 +288,7 @@ func TestTopLastMinuteSlides(t *testing.T) {
 	}
 }
 
-func TestTopNumbers(t *testing.T) {
+func TestNumbers(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0", 7: "7", 99_999: "99999", 100_000: "100k", 123_456: "123k", 9_999_499: "9999k", 9_999_500: "10.0M",
 		12_345_678: "12.3M", 123_456_789: "123M", 9_999_999_999: "10.0G", 1 << 62: "4611686T",

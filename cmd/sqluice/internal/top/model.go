@@ -10,13 +10,13 @@ import (
 	"github.com/sqluice/sqluice/internal/printable"
 )
 
-// effects holds the functions through which the model acts on the queue.
+// effects holds the functions with which the model reads and changes the database.
 type effects struct {
 	read   func() (Frame, error)
 	change func(queue string, pause bool) (bool, error)
 }
 
-// The messages that the effects return.
+// The messages of the model's own commands.
 type (
 	frameRead struct {
 		frame Frame
@@ -29,21 +29,20 @@ type (
 		err     error
 	}
 	readDue      struct{} // the next read is due
-	secondPassed struct{} // a second has passed
+	secondPassed struct{} // redraws the time
 )
 
-// mode says what keys mean.
+// mode decides the meaning of keys.
 type mode int
 
 const (
 	watching mode = iota
-	asking        // for confirmation to pause or resume a queue
+	asking        // a question waits for its answer
 	filtering
 	helping
 )
 
-// model is the state of the live view. A read starts an interval after the previous one has ended, so that there is never
-// more than one.
+// model is the program on the terminal. It starts a read one interval after the end of the previous one, so that at most one read runs.
 type model struct {
 	effects  effects
 	now      func() time.Time
@@ -57,18 +56,18 @@ type model struct {
 	reads         reads
 
 	mode     mode
-	chosen   string // a queue
+	chosen   string // the name of a queue
 	filter   string
-	before   string // the filter before the edit
+	before   string // the filter before the mode filtering
 	question question
-	changes  int    // that run
-	message  string // about the last key
+	changes  int    // the number of running changes
+	message  string // the result of the last key or change
 }
 
-// question is a change that the user must confirm.
+// question is a pause or a resume that the user must confirm.
 type question struct {
-	pause bool   // otherwise resume
-	queue string // also if rows move
+	pause bool // false means resume
+	queue string
 }
 
 func newModel(database string, interval time.Duration, readOnly bool, effects effects) *model {
@@ -80,7 +79,7 @@ func newModel(database string, interval time.Duration, readOnly bool, effects ef
 
 func (m *model) Init() tea.Cmd { return tea.Batch(m.look(), m.after(time.Second, secondPassed{})) }
 
-// look reads a frame in the background.
+// look starts a read. Its command runs in the background and returns frameRead.
 func (m *model) look() tea.Cmd {
 	m.reads.begin(m.now())
 	return func() tea.Msg {
@@ -96,7 +95,7 @@ func afterDelay(d time.Duration, msg tea.Msg) tea.Cmd {
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		if msg.Width > 0 && msg.Height > 0 { // some terminals report 0
+		if msg.Width > 0 && msg.Height > 0 { // some terminals report 0 x 0
 			m.width, m.height = msg.Width, msg.Height
 		}
 	case frameRead:
@@ -121,7 +120,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// choose moves the selection by a number of queues, in a circle. If the selected queue is gone, it selects the first.
+// choose moves the selection by a number of queues, in a circle. If the chosen queue is not shown any more, it chooses the first one.
 func (m *model) choose(by int) {
 	names := m.view().queueNames()
 	if len(names) == 0 {
@@ -136,7 +135,7 @@ func (m *model) choose(by int) {
 }
 
 func (m *model) setFilter(text string) {
-	const most = 200 // as long as a queue's name can be
+	const most = 200 // the maximum length of a queue's name
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most])
 	}
@@ -144,6 +143,7 @@ func (m *model) setFilter(text string) {
 	m.choose(0)
 }
 
+// text returns the result of a change for the footer.
 func (c queueChanged) text() string {
 	queue := "queue " + printable.Line(c.queue)
 	switch {

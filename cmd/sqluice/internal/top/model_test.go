@@ -30,11 +30,11 @@ type watcher struct {
 	model   *model
 	clock   time.Time
 	timers  []tea.Msg
-	reads   int // under way
+	reads   int // the number of running reads
 	changes []queueChanged
-	fails   error // what changes end with
+	fails   error // the error of changes
 	quits   bool
-	others  []tea.Msg // what commands gave that is not the model's
+	others  []tea.Msg // messages that commands returned for the terminal
 }
 
 func newWatcher(t *testing.T, readOnly bool) *watcher {
@@ -71,7 +71,7 @@ func (w *watcher) do(command tea.Cmd) {
 		for _, one := range msg {
 			w.do(one)
 		}
-	case frameRead: // given by sees
+	case frameRead: // sees sends it
 	case queueChanged:
 		w.send(msg)
 	case tea.QuitMsg:
@@ -90,7 +90,7 @@ func (w *watcher) send(msg tea.Msg) {
 func (w *watcher) sees(frame Frame, err error) {
 	w.t.Helper()
 	if w.reads == 0 {
-		w.t.Fatalf("no look is under way")
+		w.t.Fatalf("no read is running")
 	}
 	w.reads--
 	w.send(frameRead{frame, err})
@@ -107,7 +107,7 @@ func (w *watcher) fires(msg tea.Msg) {
 	w.send(msg)
 }
 
-// next is a read that returns a frame, a second later.
+// next ends the next read, which starts a second later.
 func (w *watcher) next(frame Frame, err error) {
 	w.t.Helper()
 	w.clock = w.clock.Add(time.Second)
@@ -115,7 +115,7 @@ func (w *watcher) next(frame Frame, err error) {
 	w.sees(frame, err)
 }
 
-// types presses keys: names such as "esc", otherwise each character.
+// types presses a key by its name, such as "esc", and otherwise the key of each character.
 func (w *watcher) types(keys ...string) {
 	named := map[string]tea.Key{
 		"esc": {Code: tea.KeyEscape}, "enter": {Code: tea.KeyEnter}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp},
@@ -193,7 +193,7 @@ func exampleFrame() Frame {
 	}
 }
 
-// later returns the frame after some seconds in which jobs were added and ended.
+// later returns the frame that follows after some seconds and after jobs were added and ended.
 func later(frame Frame, seconds, in, done, failed int64) Frame {
 	frame.At = frame.At.Add(time.Duration(seconds) * time.Second)
 	counts := map[jobs.Status]int64{}
@@ -211,7 +211,7 @@ func later(frame Frame, seconds, in, done, failed int64) Frame {
 	return frame
 }
 
-func TestTopScreens(t *testing.T) {
+func TestScreens(t *testing.T) {
 	many := exampleFrame()
 	for i := range 12 {
 		many.Queues = append(many.Queues, Queue{QueueInfo: inspect.QueueInfo{Name: "tenant-" + string(rune('a'+i)), Pending: int64(i)}})
@@ -267,7 +267,7 @@ func TestTopScreens(t *testing.T) {
 	}
 }
 
-// checkScreen checks what every screen must satisfy.
+// checkScreen checks that the screen fits, that it has no escapes but styles, and that styles do not change its text.
 func checkScreen(t interface{ Errorf(string, ...any) }, m *model, width, height int) {
 	content := m.View().Content
 	lines := strings.Split(content, "\n")
@@ -280,7 +280,7 @@ func checkScreen(t interface{ Errorf(string, ...any) }, m *model, width, height 
 		}
 	}
 	if strings.ContainsFunc(ansi.Strip(content), func(r rune) bool { return r != '\n' && printable.Harmful(r) }) {
-		t.Errorf("what a terminal would obey is left in %q", content)
+		t.Errorf("control characters are left in %q", content)
 	}
 	for _, sequence := range escapes(content) {
 		if !strings.HasSuffix(sequence, "m") {
@@ -306,8 +306,8 @@ func escapes(text string) (list []string) {
 	return list
 }
 
-// Whatever the database holds and whatever size the terminal has, the view fits and has no foreign escape sequences.
-func TestTopFitsEveryTerminal(t *testing.T) {
+// The view fits a terminal of any size and has no foreign escape sequences, for any content of the database.
+func TestFitsEveryTerminal(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "\x1b]0;x\x07", "a\u0301\u0301\u0301", "👩‍👩‍👧‍👦", "🇩🇪🇩", "\u202eabc", "ｗｉｄｅ", "\xff\xfe", "\t\r\n"}))
 	number := rapid.Int64Range(0, 1<<62)
 	moment := rapid.Map(rapid.Int64Range(-1<<40, 1<<40), func(n int64) time.Time { return time.Unix(n, 0).UTC() })

@@ -2,7 +2,7 @@ package top
 
 import "charm.land/lipgloss/v2"
 
-// style is how a part of the view looks. It never carries a meaning alone.
+// style is the colour or the weight of a text. The text has the same meaning without it.
 type style int
 
 const (
@@ -15,13 +15,13 @@ const (
 	selected
 )
 
-// painter gives a text without line breaks a style.
+// painter returns a text, which has no line breaks, with the escapes of a style.
 type painter func(style, string) string
 
-// unpainted returns text without escapes.
+// unpainted is the painter for output without escapes.
 func unpainted(_ style, text string) string { return text }
 
-// newPainter paints in the sixteen colours of the terminal's theme.
+// newPainter returns a painter that uses the sixteen colours of the terminal's theme.
 func newPainter() painter {
 	styles := map[style]lipgloss.Style{
 		heading:  lipgloss.NewStyle().Bold(true),

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	rateWindow = 10 * time.Second // over which rates are computed
-	minute     = time.Minute      // that the view tells of
+	rateWindow = 10 * time.Second // the period of the rates
+	minute     = time.Minute      // the period of lastMinute
 )
 
-// rates computes how many jobs a second were added and ended recently.
+// rates computes the recent numbers of added and ended jobs per second from the differences between frames.
 type rates struct {
 	samples []sample // oldest first
 }
 
-// sample is how many jobs were added and ended since the first frame.
+// sample holds the numbers of jobs that were added and ended between the first frame and a later one.
 type sample struct {
 	at               time.Time
 	in, done, failed int64
 }
 
-// add takes the difference between two frames.
+// add adds a sample with the difference between two frames.
 func (r *rates) add(before, after Frame) {
 	last := sample{at: before.At}
 	if n := len(r.samples); n > 0 {
@@ -33,12 +33,12 @@ func (r *rates) add(before, after Frame) {
 		r.samples = append(r.samples, last)
 	}
 	if !after.At.After(last.at) {
-		return // the clock was set back
+		return // the clock of the database was set back
 	}
 	done := grown(before, after, func(i inspect.Interval) int64 { return i.Done })
 	failed := grown(before, after, func(i inspect.Interval) int64 { return i.Failed })
 	cancelled := grown(before, after, func(i inspect.Interval) int64 { return i.Cancelled })
-	// Each job that is gone was added before; each that was added has ended or is still there.
+	// A job that was added has ended or is still unfinished.
 	in := max(0, unfinished(after)-unfinished(before)+done+failed+cancelled)
 	next := sample{at: after.At, in: last.in + in, done: last.done + done, failed: last.failed + failed}
 	r.samples = append(r.samples, next)
@@ -47,7 +47,7 @@ func (r *rates) add(before, after Frame) {
 	}
 }
 
-// grown returns how much a sum over the history has grown. A new interval was empty before.
+// grown returns the growth of a count, summed over the intervals of the history. An interval that only after has was 0 before.
 func grown(before, after Frame, count func(inspect.Interval) int64) (n int64) {
 	known := map[int64]int64{}
 	for _, i := range before.History.Intervals {
@@ -59,11 +59,12 @@ func grown(before, after Frame, count func(inspect.Interval) int64) (n int64) {
 	return n
 }
 
+// unfinished returns the number of jobs that wait or run.
 func unfinished(f Frame) int64 {
 	return f.Jobs[jobs.StatusScheduled] + f.Jobs[jobs.StatusPending] + f.Jobs[jobs.StatusRunning]
 }
 
-// perSecond is known after two frames.
+// perSecond returns the rates of the last 10 seconds. known is false before the second frame.
 func (r *rates) perSecond() (in, done, failed float64, known bool) {
 	if len(r.samples) < 2 {
 		return 0, 0, 0, false
@@ -75,7 +76,7 @@ func (r *rates) perSecond() (in, done, failed float64, known bool) {
 	return rate(first.in, last.in), rate(first.done, last.done), rate(first.failed, last.failed), true
 }
 
-// before returns the last sample that is not after a time, or the first of all; never the newest.
+// before returns the last sample up to a time, without the newest one, or else the first sample.
 func (r *rates) before(at time.Time) sample {
 	first := r.samples[0]
 	for _, sample := range r.samples[:len(r.samples)-1] {
@@ -87,8 +88,8 @@ func (r *rates) before(at time.Time) sample {
 	return first
 }
 
-// lastMinute returns how many jobs ended in the last 60 seconds: as the frames of that time tell, or until there are such, from
-// the history, whose whole minutes count by the part of them that belongs to these seconds.
+// lastMinute returns the numbers of jobs that ended in the last 60 seconds. Without samples of that period it estimates them from the
+// history: an interval counts by the part of it that lies in the period.
 func (r *rates) lastMinute(frame Frame) (done, failed int64) {
 	if n := len(r.samples); n > 1 {
 		last := r.samples[n-1]

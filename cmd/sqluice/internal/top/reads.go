@@ -2,19 +2,20 @@ package top
 
 import "time"
 
-// reads is what the reads of the database have given.
+// reads holds the results of the reads so far.
 type reads struct {
 	frame        Frame
-	seen         bool // a frame was read
+	hasFrame     bool
 	rates        rates
-	running      time.Time // the start of the running read; zero if none runs
+	running      time.Time // the start of the running read; zero if no read runs
 	trouble      error     // the error of the last read
 	troubleSince time.Time
 }
 
+// begin notes the start of a read.
 func (r *reads) begin(now time.Time) { r.running = now }
 
-// end takes the frame of a read and reports whether there is one. If reading failed, the previous frame is kept.
+// end notes the result of a read, and reports whether it has a frame. A failed read leaves the previous frame.
 func (r *reads) end(read frameRead, now time.Time) bool {
 	r.running = time.Time{}
 	if read.err != nil {
@@ -24,14 +25,14 @@ func (r *reads) end(read frameRead, now time.Time) bool {
 		r.trouble = read.err
 		return false
 	}
-	if r.seen {
+	if r.hasFrame {
 		r.rates.add(r.frame, read.frame)
 	}
-	r.trouble, r.seen, r.frame = nil, true, read.frame
+	r.trouble, r.hasFrame, r.frame = nil, true, read.frame
 	return true
 }
 
-// outdated returns why the frame is out of date, or "". A slow read is shown before it fails.
+// outdated returns the reason why the frame is out of date, or "". A read that has run for 2 seconds is a reason before it fails.
 func (r *reads) outdated(now time.Time) string {
 	waited := now.Sub(r.running)
 	switch {
@@ -39,7 +40,7 @@ func (r *reads) outdated(now time.Time) string {
 		return "no answer since " + r.troubleSince.Format(time.TimeOnly) + ": " + r.trouble.Error()
 	case !r.running.IsZero() && waited >= 2*time.Second:
 		return "no answer for " + waited.Truncate(time.Second).String()
-	case !r.seen:
+	case !r.hasFrame:
 		return "looking"
 	}
 	return ""

@@ -14,22 +14,22 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// view is what top shows: a frame and the state of the view.
+// view renders a frame together with the state of the model.
 type view struct {
 	database string
 	frame    Frame
 	rates    rates
 	filter   string
 	chosen   string // the queue that keys act on
-	status   string // at the left of the first line, instead of the time
-	trouble  string // why the frame is out of date
+	status   string // the end of the first line: the time
+	trouble  string // the reason why the frame is out of date
 	footer   []string
 	paint    painter
 
-	moreQueues, moreWorkers string // what bound left out
+	moreQueues, moreWorkers string // summaries of the rows that bound has removed
 }
 
-// bound leaves those rows out of a frame that has many whose queues or workers have the fewest jobs.
+// bound reduces the queues and the workers of the frame to the busiest ones, and sets the summaries of the others.
 func (v *view) bound() {
 	shown, rest := human.Busiest(v.frame.Queues, human.MaxRows, func(q Queue) int64 { return q.Scheduled + q.Pending + q.Running + q.Failed })
 	if v.frame.Queues = shown; len(rest) > 0 {
@@ -53,10 +53,10 @@ func (v *view) bound() {
 	}
 }
 
-// roomy is the height from which more than the tables is shown.
+// roomy is the least height with blank lines between tables and with the numbers of the last hour.
 const roomy = 20
 
-// lines returns the view, not larger than the terminal; a width or height of 0 means no limit.
+// lines returns the view in at most height lines of at most width columns; 0 means no limit.
 func (v *view) lines(width, height int) []string {
 	head := v.head(width, height == 0 || height >= roomy)
 	var foot []string
@@ -100,7 +100,7 @@ func (v *view) lines(width, height int) []string {
 	return append(body, foot...)[:height]
 }
 
-// head returns the lines above the tables, or only the most important ones.
+// head returns the lines above the tables: all, or only the most important ones.
 func (v *view) head(width int, all bool) []string {
 	count := func(s jobs.Status) string { return short(v.frame.Jobs[s]) + " " + string(s) }
 	first := fill([]string{v.paint(heading, "sqluice top"), printable.Line(v.database), v.paint(faint, v.status)}, width)
@@ -131,7 +131,7 @@ func (v *view) head(width int, all bool) []string {
 	return lines
 }
 
-// lately returns the outcomes of jobs in the last 60 seconds and the last hour.
+// lately returns the numbers of jobs that ended in the last 60 seconds and in the last hour, by outcome.
 func (v *view) lately() []string {
 	intervals, hour := v.frame.History.Intervals, v.frame.History.Total
 	if len(intervals) < 2 {
@@ -145,7 +145,7 @@ func (v *view) lately() []string {
 	}
 }
 
-// latencies returns how long jobs waited and ran in the last hour.
+// latencies returns quantiles of the waits and the run times in the last hour.
 func (v *view) latencies() []string {
 	quantiles := func(l inspect.Latency) string {
 		if l.Jobs == 0 {
@@ -156,7 +156,7 @@ func (v *view) latencies() []string {
 	return []string{"waited " + quantiles(v.frame.History.Total.Wait), "ran " + quantiles(v.frame.History.Total.Run)}
 }
 
-// brief returns a duration in one unit.
+// brief returns a duration in one unit, such as 0.7ms, 12ms, 1.5s or 1m.
 func brief(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -169,6 +169,7 @@ func brief(d time.Duration) string {
 	return human.Span(int64(d.Seconds()))
 }
 
+// painted returns a text in a style if n, the number in it, is not 0.
 func (v *view) painted(s style, n int64, text string) string {
 	if n == 0 {
 		return text
@@ -176,14 +177,14 @@ func (v *view) painted(s style, n int64, text string) string {
 	return v.paint(s, text)
 }
 
-// matches reports whether a row contains the filter's text, in upper or lower case.
+// matches reports whether one of the texts contains the filter. Case does not matter.
 func (v *view) matches(texts ...string) bool {
 	return v.filter == "" || slices.ContainsFunc(texts, func(text string) bool {
 		return strings.Contains(strings.ToLower(text), strings.ToLower(v.filter))
 	})
 }
 
-// queueNames returns the queues that are shown.
+// queueNames returns the names of the queues that match the filter.
 func (v *view) queueNames() []string {
 	var names []string
 	for _, q := range v.frame.Queues {
@@ -231,7 +232,7 @@ func (v *view) queues() grid {
 	return g
 }
 
-// lateHeartbeat is after how long without a heartbeat a worker is highlighted: the default lease.
+// lateHeartbeat is the age from which a heartbeat is highlighted: the default lease.
 const lateHeartbeat = 30 * time.Second
 
 func (v *view) workers() grid {
@@ -282,7 +283,7 @@ func (v *view) failures() grid {
 	return g
 }
 
-// none returns the text in place of an empty table.
+// none returns the text for an empty table, with the filter if there is one.
 func (v *view) none(text string) string {
 	if v.filter != "" {
 		return text + ` with "` + printable.Line(v.filter) + `"`
@@ -290,10 +291,10 @@ func (v *view) none(text string) string {
 	return text
 }
 
-// since returns how long ago t is.
+// since returns the age of t, such as 3m.
 func since(now, t time.Time) string { return strings.TrimSuffix(human.Age(now, t), " ago") }
 
-// fill puts as many parts into a line as fit; it always shows the first.
+// fill returns a line with the first parts that fit into width; width 0 means no limit. It always has the first part, cut if necessary.
 func fill(parts []string, width int) string {
 	line := ""
 	for i, part := range parts {
@@ -312,7 +313,7 @@ func fill(parts []string, width int) string {
 	return cut(line, width)
 }
 
-// short returns a number in five characters at most, up to 9999 T.
+// short returns a number in at most five characters, up to 9999T.
 func short(n int64) string {
 	if n < 100_000 {
 		return strconv.FormatInt(n, 10)
@@ -329,7 +330,7 @@ func short(n int64) string {
 	return strconv.FormatFloat(value, 'f', 0, 64) + unit
 }
 
-// perSecond returns a rate as text.
+// perSecond returns a rate as text, such as 9.9/s or 123k/s.
 func perSecond(rate float64) string {
 	if rate < 9.95 {
 		return strconv.FormatFloat(rate, 'f', 1, 64) + "/s"
@@ -337,7 +338,7 @@ func perSecond(rate float64) string {
 	return short(int64(rate+0.5)) + "/s"
 }
 
-// share divides the rows of a terminal among tables: each gets one, then in turn another while it wants more.
+// share divides room among several demands: in turn each gets one more until it has the wanted number or no room is left.
 func share(room int, wanted []int) []int {
 	given := make([]int, len(wanted))
 	for grew := true; grew; {
