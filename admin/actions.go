@@ -17,16 +17,15 @@ import (
 )
 
 const (
-	maxFormBytes   = 64 << 10 // of a form's body
+	maxFormBytes   = 64 << 10 // the size of a form's body
 	themeCookieAge = 365 * 24 * time.Hour
-	maxSelected    = maxPageSize // jobs that are ticked in a list
+	maxSelected    = maxPageSize // ticked jobs of a list
 )
 
-// action handles a form of the pages. It returns a page, such as a question, or a message for the page to which the browser is
-// redirected.
+// action handles a form of the pages. It returns a page, such as a question, or a message for the page of the redirect.
 type action struct {
 	path   string
-	quiet  bool // it does not change the queue
+	quiet  bool // the action does not change the queue
 	answer func(*Handler, http.ResponseWriter, *http.Request) (*view, flash, error)
 }
 
@@ -44,8 +43,8 @@ func actions() []action {
 	}
 }
 
-// actionEndpoint runs an action and redirects to a page that shows its message, so that reloading that page does not repeat the
-// action.
+// actionEndpoint returns the handler of an action. It redirects to a page with the message, so that a reload of the page does not repeat
+// the action.
 func (h *Handler) actionEndpoint(a action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.quiet && h.config.ReadOnly {
@@ -93,7 +92,7 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	}
 	for name, values := range r.PostForm {
 		for _, value := range values {
-			if !utf8.ValidString(value) { // package json would make another text of it
+			if !utf8.ValidString(value) { // package json would change the text
 				return &jobs.InvalidError{Field: name, Must: "be valid UTF-8"}
 			}
 		}
@@ -101,7 +100,7 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// back returns where the browser goes after a form: to the form's page if that is the handler's own, else to the overview.
+// back returns the path of the page after a form: the form's page if that is the handler's own, else the overview.
 func (h *Handler) back(r *http.Request) string {
 	text := r.PostForm.Get("back")
 	to, err := url.Parse(text)
@@ -116,7 +115,7 @@ func (h *Handler) back(r *http.Request) string {
 	return (&url.URL{Path: to.Path, RawPath: to.RawPath, RawQuery: to.RawQuery}).String()
 }
 
-// areSegments reports whether a path, as it is escaped in a URL, consists of segments that no browser removes.
+// areSegments reports whether an escaped path consists of segments that no browser removes.
 func areSegments(way string) bool {
 	for segment := range strings.SplitSeq(way, "/") {
 		if name, err := url.PathUnescape(segment); err != nil || name == "" || name == "." || name == ".." {
@@ -126,7 +125,7 @@ func areSegments(way string) bool {
 	return true
 }
 
-// apiRequest returns a form's request as a request of the API from the same user, so that the API's code serves or refuses it.
+// apiRequest returns a form's request as a request of the same user for the API, whose code serves or refuses it.
 func apiRequest(r *http.Request, body any) (*http.Request, error) {
 	call := r.Clone(r.Context())
 	call.URL.RawQuery = ""
@@ -150,7 +149,7 @@ func (h *Handler) resumeForm(_ http.ResponseWriter, r *http.Request) (*view, fla
 	return h.queueForm(r, (*Handler).resumeQueue, "no longer paused", "kind")
 }
 
-// queueForm changes the queue whose name a form has, or a kind in it. The fields that are not empty become the query of the API's request.
+// queueForm changes the queue of a form, or a kind in it. The fields that are not empty become the query of the request for the API.
 func (h *Handler) queueForm(r *http.Request, set func(*Handler, *http.Request) (answer, error), is string, fields ...string) (*view, flash, error) {
 	call, err := apiRequest(r, nil)
 	if err != nil {

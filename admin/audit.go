@@ -13,7 +13,7 @@ import (
 
 type auditList struct {
 	Entries []inspect.AuditEntry `json:"entries"`
-	Next    int64                `json:"next,omitempty"` // the after of the next page, if there may be one
+	Next    int64                `json:"next,omitempty"` // the parameter after of the next page; 0 if this is the last one
 }
 
 func (h *Handler) audit(r *http.Request) (answer, error) {
@@ -53,7 +53,7 @@ func (p *parameters) job(name string) int64 {
 type auditView struct {
 	auditList
 	listFilter
-	Actions []inspect.Action // to filter by
+	Actions []inspect.Action // the choices of the filter
 }
 
 func (h *Handler) auditPage(r *http.Request) (view, error) {
@@ -78,10 +78,10 @@ func (v auditView) Filtered() bool {
 	return false
 }
 
-// maxNamedJobs is how many jobs of an entry are listed.
+// maxNamedJobs is the maximum number of jobs that the page lists of an entry.
 const maxNamedJobs = 5
 
-// Named returns the jobs of an entry that are listed.
+// Named returns the jobs that the page lists of an entry.
 func (v auditView) Named(e inspect.AuditEntry) []int64 {
 	return e.JobIDs[:min(len(e.JobIDs), maxNamedJobs)]
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// decode reads a request's body, one JSON object, into the struct that v points to, as strictly as [newjob.Decode] does.
+// decode reads the body of a request, one JSON object, into the struct that v points to, with the rules of [newjob.Decode].
 func decode(r *http.Request, v any) error {
 	if err := noQuery(r); err != nil {
 		return err
@@ -21,7 +21,7 @@ func decode(r *http.Request, v any) error {
 	}
 	err = newjob.Decode(r.Body, "body", v)
 	if invalid := (*jobs.InvalidError)(nil); errors.As(err, &invalid) {
-		// Its field has the contract's name, and not that of package jobs.
+		// Its field has the name of the contract, not of package jobs.
 		return invalidProblem(err, fault{invalid.Field, invalid.Value, invalid.Must})
 	}
 	return err

@@ -13,10 +13,10 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// bulkTimeout bounds how long one request of a bulk change takes. Its answer says how far it came.
+// bulkTimeout bounds the time of one request of a bulk change. The answer has the position of the next request.
 const bulkTimeout = requestTimeout / 2
 
-// maxBulkJobs bounds how many jobs one request looks at.
+// maxBulkJobs bounds the number of jobs that one request reads.
 const maxBulkJobs = 1000
 
 // bulkRequest is the body of a bulk change. The status is required, so that an empty filter does not change every job.
@@ -32,14 +32,14 @@ type bulkRequest struct {
 	Limit *int  `json:"limit"`
 }
 
-// failedLike selects jobs by how they failed, as the failed-job report has it. nil selects all.
+// failedLike selects failed jobs by a group of the failed-job report. nil selects all jobs.
 type failedLike struct {
 	Error   *string     `json:"error"`   // the complete text
 	Pattern *string     `json:"pattern"` // see [inspect.ErrorPattern]
 	Cause   *jobs.Cause `json:"cause"`   // "" selects jobs without a failed attempt
 }
 
-// fields returns what is set, by the names of a request's fields.
+// fields returns the values that are set, by the names of the request's fields.
 func (f failedLike) fields() map[string]any {
 	set := map[string]any{}
 	if f.Error != nil {
@@ -59,7 +59,7 @@ func failureCauses() []jobs.Cause {
 	return []jobs.Cause{"", jobs.CauseError, jobs.CausePanic, jobs.CauseTimeout, jobs.CauseDecode, jobs.CauseCrash, jobs.CauseLost, jobs.CauseExpired}
 }
 
-// selects reports whether a job failed so.
+// selects reports whether a job is in the group.
 func (f failedLike) selects(ctx context.Context, in *inspect.Inspector, j jobs.Job) (bool, error) {
 	if f.Error != nil && j.LastError != *f.Error || f.Pattern != nil && inspect.ErrorPattern(j.LastError) != *f.Pattern {
 		return false, nil
@@ -74,13 +74,13 @@ func (f failedLike) selects(ctx context.Context, in *inspect.Inspector, j jobs.J
 	return page.Failed[0].Cause == *f.Cause, nil
 }
 
-// bulkResult says how far a bulk change came.
+// bulkResult holds the counts of a bulk change and the position of the next request.
 type bulkResult struct {
 	Changed int    `json:"changed"`
-	Skipped int    `json:"skipped"`           // the status no longer allows it, or another job holds the unique key
+	Skipped int    `json:"skipped"`           // jobs whose status does not allow the change any more, or whose unique key another job holds
 	Refused int    `json:"refused"`           // jobs that the database refused to change
-	Refusal string `json:"refusal,omitempty"` // the first of them, and why
-	Next    int64  `json:"next,omitempty"`    // the after of the next request, if there may be more jobs
+	Refusal string `json:"refusal,omitempty"` // the first refused job with the reason
+	Next    int64  `json:"next,omitempty"`    // the parameter after of the next request; 0 if no jobs are left
 }
 
 // add adds the counts of a later part of the same change.
@@ -91,7 +91,7 @@ func (b *bulkResult) add(part bulkResult) {
 	b.Refusal = cmp.Or(b.Refusal, part.Refusal)
 }
 
-// firstRefusal returns the first job that the database refused, and why; "" for none.
+// firstRefusal returns the first job that the database refused to change, with the reason, or "".
 func firstRefusal(refused jobs.RefusedError) string {
 	if len(refused.Jobs) == 0 {
 		return ""
@@ -126,7 +126,7 @@ func deletable() []jobs.Status {
 // changeMany is a method of an inspector: see [inspect.Inspector.RetryMany].
 type changeMany = func(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error)
 
-// bulk changes the jobs that a filter selects, newest first, a batch in each transaction.
+// bulk changes the jobs that a filter selects, newest first, in batches.
 func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) (answer, error) {
 	q := bulkRequest{}
 	if err := decode(r, &q); err != nil {
@@ -158,14 +158,14 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 	case errors.Is(err, errEnough):
 		b.result.Next, err = b.last, nil
 	case b.result.Changed+b.result.Refused > 0:
-		// The answer reports what became of the jobs so far; the next request meets the error again.
+		// The answer has the counts so far. The next request meets the error again.
 		h.logError(r, "a bulk change stopped early", err)
 		b.result.Next, err = b.last, nil
 	}
 	return answer{body: b.result}, err
 }
 
-// selected returns the filter for the jobs to look at. Of those, only jobs that failed as the request says are changed.
+// selected returns the filter of the request without failedLike, which the change applies to each job.
 func (q bulkRequest) selected() (inspect.Filter, error) {
 	filter := inspect.Filter{Status: q.Status, After: q.After}
 	for _, f := range []struct {
@@ -175,7 +175,7 @@ func (q bulkRequest) selected() (inspect.Filter, error) {
 	}{{"kind", q.Kind, &filter.Kind}, {"queue", q.Queue, &filter.Queue}, {"user_id", q.UserID, &filter.UserID}, {"tag", q.Tag, &filter.Tag}, {"q", q.Text, &filter.Text}} {
 		switch {
 		case f.from == nil:
-		case *f.from == "": // it would select all jobs
+		case *f.from == "": // an empty text would select all jobs
 			return filter, &jobs.InvalidError{Field: f.name, Must: "not be empty; leave it out for all"}
 		default:
 			*f.to = *f.from
@@ -184,10 +184,10 @@ func (q bulkRequest) selected() (inspect.Filter, error) {
 	return filter, nil
 }
 
-// batchSize is how many jobs are changed in one transaction.
+// batchSize is the number of jobs in one transaction.
 const batchSize = 100
 
-// errEnough means that one request of a bulk change has taken long enough.
+// errEnough is the error for a request of a bulk change whose time is over.
 var errEnough = errors.New("enough for one request")
 
 // batches changes jobs in batches.
@@ -196,21 +196,21 @@ type batches struct {
 	opts   []jobs.ChangeOption
 	only   func(context.Context, jobs.Job) (bool, error) // reports whether the change selects a job
 	now    func() time.Time
-	until  time.Time // when the request has taken long enough
-	looked bool      // at a job
+	until  time.Time // the end of the request's time
+	began  bool      // the request has read a job
 	ids    []int64   // of the current batch
-	seen   int64     // the last job that was looked at
+	seen   int64     // the id of the last job that was read
 	last   int64     // the position to continue after: all selected jobs up to it are changed, skipped or refused
 	result bulkResult
 }
 
-// visit changes a job, or skips it. The error is errEnough when the request has taken long enough.
+// visit adds a job to the batch, or skips it. It returns errEnough after the end of the request's time.
 func (b *batches) visit(ctx context.Context, j jobs.Job) error {
-	// Each request looks at one job at least, however long finding it took: otherwise repeating it would never advance.
-	if b.looked && b.now().After(b.until) {
+	// Each request handles at least one job, also after a slow search: otherwise a repeated request would never advance.
+	if b.began && b.now().After(b.until) {
 		return errEnough
 	}
-	b.looked = true
+	b.began = true
 	switch selected, err := b.only(ctx, j); {
 	case err != nil:
 		return err
@@ -236,7 +236,7 @@ func (b *batches) add(ctx context.Context, id int64) error {
 	return b.flush(ctx)
 }
 
-// flush changes the jobs of the batch. It goes on after jobs that the database refuses: all others of the batch are changed.
+// flush changes the jobs of the batch. If the database refuses one, flush changes the others.
 func (b *batches) flush(ctx context.Context) error {
 	if len(b.ids) == 0 {
 		return nil
@@ -266,7 +266,7 @@ func (q bulkRequest) filter() map[string]any {
 	return filter
 }
 
-// check returns how many jobs the request looks at, or what is wrong with it.
+// check returns the maximum number of jobs that the request reads, or an error if a field is invalid.
 func (q bulkRequest) check(allowed []jobs.Status) (int, error) {
 	if !slices.Contains(allowed, q.Status) {
 		return 0, &jobs.InvalidError{Field: "status", Value: fmt.Sprintf("%q", q.Status), Must: fmt.Sprintf("be one of %q", allowed)}

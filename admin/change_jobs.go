@@ -15,14 +15,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// jobAction is a change of one job or of many, with the words for it.
+// jobAction is a change of one job or of many, with its texts.
 type jobAction struct {
 	Name         string // in forms
 	Title        string // on buttons
 	Done         string // in messages: "retried"
 	Irreversible bool   // the user must confirm it
 	from         []jobs.Status
-	one, many    func(*Handler, *http.Request) (answer, error) // the routes of the API that do it
+	one, many    func(*Handler, *http.Request) (answer, error) // the routes of the API
 }
 
 func jobActions() []jobAction {
@@ -35,7 +35,7 @@ func jobActions() []jobAction {
 	}
 }
 
-// jobActionsFor returns the actions for jobs with a status. An empty status means jobs with any.
+// jobActionsFor returns the actions for jobs with a status. An empty status means any.
 func jobActionsFor(s jobs.Status) []jobAction {
 	var list []jobAction
 	for _, c := range jobActions() {
@@ -45,7 +45,7 @@ func jobActionsFor(s jobs.Status) []jobAction {
 		case s == "" && (c.Name == "run" || c.Name == "stop"):
 			continue
 		case s == jobs.StatusScheduled && c.Name == "retry", s == jobs.StatusRunning && c.Name == "cancel":
-			continue // another action has the word for it
+			continue // another action has the same title
 		case s != "" && !slices.Contains(c.from, s):
 			continue
 		}
@@ -54,7 +54,7 @@ func jobActionsFor(s jobs.Status) []jobAction {
 	return list
 }
 
-// Of returns what the action does with some jobs: "Retry 3 jobs" or "Run 3 jobs now".
+// Of returns the action on some jobs as text: "Retry 3 jobs" or "Run 3 jobs now".
 func (c jobAction) Of(which string) string {
 	verb, adverb, now := strings.Cut(c.Title, " ")
 	if now {
@@ -63,14 +63,14 @@ func (c jobAction) Of(which string) string {
 	return verb + " " + which
 }
 
-// Main reports whether the action is the one that a person who looks at the job most likely wants.
+// Main reports whether the page of a job emphasizes the action.
 func (c jobAction) Main() bool { return c.Name == "retry" || c.Name == "run" }
 
-// stops reports whether the action ends jobs, running ones too.
+// stops reports whether the action also ends running jobs.
 func (c jobAction) stops() bool { return c.Name == "cancel" || c.Name == "stop" }
 
-// changeJobs changes the jobs that are ticked in a list, or all that the list's filter selects. The button's value says which:
-// "retry picked" or "delete all".
+// changeJobs changes the ticked jobs of a list, or all jobs that the filter of the list selects. The value of the button has the action
+// and the choice: "retry picked" or "delete all".
 func (h *Handler) changeJobs(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
 	form := r.PostForm
 	name, which, _ := strings.Cut(form.Get("do"), " ")
@@ -103,14 +103,14 @@ func (h *Handler) changeJobs(_ http.ResponseWriter, r *http.Request) (*view, fla
 		return v, flash{}, err
 	}
 	message, err := h.changePicked(r, c, ids)
-	if c.Irreversible && message.OK && h.back(r) == h.config.Prefix+"/jobs/"+ids[0] { // the job has no page any more
+	if c.Irreversible && message.OK && h.back(r) == h.config.Prefix+"/jobs/"+ids[0] { // the page of the job is gone
 		form.Set("back", h.config.Prefix+"/jobs")
 	}
 	return nil, message, err
 }
 
 func (h *Handler) changePicked(r *http.Request, c jobAction, ids []string) (flash, error) {
-	var changed, asked int // asked: running jobs whose workers were asked to stop them
+	var changed, asked int // asked counts running jobs whose workers were asked to stop them
 	var refusal error      // the first
 	for _, id := range ids {
 		call, err := apiRequest(r, nil)
@@ -151,7 +151,7 @@ func (h *Handler) changePicked(r *http.Request, c jobAction, ids []string) (flas
 	return message, nil
 }
 
-// runs reports whether the job that a change answers with is running.
+// runs reports whether the job in the answer is running.
 func runs(a answer) bool {
 	d, ok := a.body.(detail)
 	return ok && d.Status == jobs.StatusRunning
@@ -160,9 +160,9 @@ func runs(a answer) bool {
 // bulkFields returns the names of the filter's fields, in the list of jobs and in a bulk change.
 func bulkFields() []string { return []string{"status", "kind", "queue", "user_id", "tag", "q"} }
 
-// changeAll changes all jobs that a bulk request selects, until its time is over. If there may be more, it returns a question
-// whether to continue. The question's form goes to the path to, with these fields, and continues after the last job: starting
-// again would look at all skipped jobs first.
+// changeAll changes all jobs that a bulk request selects, until its time is over. If jobs are left, it returns a question whether to
+// continue. The form of the question goes to the path to, with these fields, and continues after the last job: a new start would read all
+// skipped jobs again.
 func (h *Handler) changeAll(r *http.Request, c jobAction, body map[string]any, to string, fields []string) (*view, flash, error) {
 	if after := r.PostForm.Get("after"); after != "" {
 		last, err := strconv.ParseInt(after, 10, 64)
@@ -203,7 +203,7 @@ func (h *Handler) changeAll(r *http.Request, c jobAction, body map[string]any, t
 	return more, flash{}, nil
 }
 
-// message says what a change of many jobs with a status did.
+// message returns the result of a change of many jobs with a status as text.
 func (b bulkResult) message(c jobAction, status any) flash {
 	text := plural(b.Changed, "job", "jobs") + " " + c.Done + "."
 	if c.stops() && status == string(jobs.StatusRunning) {
@@ -218,7 +218,7 @@ func (b bulkResult) message(c jobAction, status any) flash {
 	return flash{OK: b.Changed > 0 || b.Refused == 0, Text: text}
 }
 
-// retryGroup retries the failed jobs of one group of the report, or those of one error of it.
+// retryGroup retries the failed jobs of one group of the report, or of one error of the group.
 func (h *Handler) retryGroup(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
 	kind := r.PostForm.Get("kind")
 	like, err := failedForm(r.PostForm)
@@ -240,11 +240,11 @@ func (h *Handler) retryGroup(_ http.ResponseWriter, r *http.Request) (*view, fla
 // groupFields returns the names of the fields that select jobs in the form of a group.
 func groupFields() []string { return []string{"kind", "error", "pattern", "cause"} }
 
-// formTime is the form of a time in a form's field, in UTC.
+// formTime is the layout of times in forms. They are in UTC.
 const formTime = "2006-01-02T15:04:05"
 
-// updateForm changes the fields of a scheduled or pending job that differ from what the form showed, beside which it has them as was_ and
-// the name: what another user has changed meanwhile stays. An empty payload stays too.
+// updateForm changes the fields of a scheduled or pending job that the user has changed in the form, which has the old values in fields
+// with the prefix was_. So it keeps the changes of another user. An empty payload means no change.
 func (h *Handler) updateForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
 	form, body := r.PostForm, map[string]any{}
 	for _, name := range []string{"queue", "priority", "max_attempts", "run_after"} {
@@ -276,7 +276,7 @@ func (h *Handler) updateForm(_ http.ResponseWriter, r *http.Request) (*view, fla
 	return nil, flash{OK: true, Text: fmt.Sprintf("Job %s: changed.", form.Get("id"))}, err
 }
 
-// isUnchanged reports whether a field has the value that the form showed. A browser leaves out seconds of a time that are 0.
+// isUnchanged reports whether a field has the value that the form showed. Browsers omit the seconds of a time if they are 0.
 func isUnchanged(name, text, was string) bool {
 	if name != "run_after" || text == was {
 		return text == was
@@ -286,7 +286,7 @@ func isUnchanged(name, text, was string) bool {
 	return err == nil && wasErr == nil && at.(time.Time).Equal(before.(time.Time))
 }
 
-// formValue returns the value of a field of the form of a job, as the API takes it.
+// formValue returns the value of a field of the form of a job in the form of the API.
 func formValue(name, text string) (any, error) {
 	switch name {
 	case "queue":

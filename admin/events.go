@@ -17,7 +17,7 @@ const minEventInterval = 500 * time.Millisecond
 // defaultStreams is the default of Config.Streams.
 const defaultStreams = 1000
 
-// feed sends events to the clients of the event stream. One watcher serves all clients; it runs while there are any.
+// feed sends events to the clients of the event stream. One watcher serves all clients, and runs while there are clients.
 type feed struct {
 	client     *jobs.Client
 	maxClients int
@@ -25,7 +25,7 @@ type feed struct {
 
 	mu      sync.Mutex
 	streams map[*subscriber]struct{}
-	watcher *watcher // nil while there is no client
+	watcher *watcher // nil without clients
 	closed  bool
 }
 
@@ -35,7 +35,7 @@ type subscriber struct {
 	ended  chan struct{} // closed with the feed
 }
 
-// watcher is a goroutine that makes events.
+// watcher holds the goroutine that makes events.
 type watcher struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -49,7 +49,7 @@ func newFeed(client *jobs.Client, maxClients int) *feed {
 	return &feed{client: client, maxClients: maxClients, every: minEventInterval, streams: map[*subscriber]struct{}{}}
 }
 
-// subscribe adds a client. It gets the latest event at once, so that it reads the current state.
+// subscribe adds a client. The client gets the latest event at once, so that it reads the current state.
 func (f *feed) subscribe() (*subscriber, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +123,7 @@ func (f *feed) watch(ctx context.Context, w *watcher) {
 	}
 }
 
-// newEvent returns an event with the time at which something changed. Clients read again what they show.
+// newEvent returns an event with the time of a change of the queue. Clients then read again.
 func (f *feed) newEvent() []byte {
 	return fmt.Appendf(nil, "event: change\ndata: {\"at\":%q}\n\n", inspect.New(f.client).Now().UTC().Format(time.RFC3339Nano))
 }

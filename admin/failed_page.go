@@ -16,16 +16,16 @@ type failedView struct {
 	listFilter
 	Groups []failedGroupView
 	Jobs   int64 // the number of jobs in all groups
-	Older  bool  // there may be older failed jobs, which are in no group
-	All    int64 // the number of failed jobs, of the kind if the report is of one
-	More   bool  // there may be more groups
+	Older  bool  // older failed jobs may exist, which are in no group
+	All    int64 // the number of failed jobs, of one kind if the report has one
+	More   bool  // more groups may exist
 	Kinds  []string
 }
 
 // failedGroupView is a group of the report with the errors that the page shows.
 type failedGroupView struct {
 	boundedGroup
-	Open bool // all of its errors are shown
+	Open bool // the page shows all errors of the group
 }
 
 func (h *Handler) failedPage(r *http.Request) (view, error) {
@@ -76,7 +76,7 @@ func failedKinds(counts []inspect.Count) []string {
 // Key returns the name of the group in URLs and in ids of elements.
 func (g failedGroupView) Key() string { return key(g.Kind, string(g.Cause), g.Pattern) }
 
-// Title returns what the group is shown by: its only error, or the pattern of its errors.
+// Title returns the only error of the group, or the pattern of its errors.
 func (g failedGroupView) Title() string {
 	if g.Errors() == 1 {
 		return g.Error
@@ -87,10 +87,10 @@ func (g failedGroupView) Title() string {
 // Errors returns the number of different errors of the group.
 func (g failedGroupView) Errors() int { return len(g.Texts) + g.MoreTexts }
 
-// Unfolds reports whether the group has more to show than its title and its example.
+// Unfolds reports whether the group has more than its title and its example.
 func (g failedGroupView) Unfolds() bool { return g.Open || g.Errors() > 1 }
 
-// Find returns the text by which the list of jobs finds an error, or "" if its search cannot.
+// Find returns the text with which the search of the list of jobs finds an error, or "" if no search can.
 func (v failedView) Find(text string) string {
 	const most = 200
 	if utf8.RuneCountInString(text) > most || strings.ContainsFunc(text, unicode.IsControl) {
@@ -99,7 +99,7 @@ func (v failedView) Find(text string) string {
 	return text
 }
 
-// failedForm returns what the form of a group, or of one error of it, selects.
+// failedForm returns the selection of the form of a group, or of one error of the group.
 func failedForm(form map[string][]string) (f failedLike, err error) {
 	for _, field := range []struct {
 		name string

@@ -16,7 +16,7 @@ const (
 // maxFlashLength bounds a message, in characters: a cookie has about 4,000 bytes.
 const maxFlashLength = 500
 
-// flash is a message about a form's result, which the next page shows once.
+// flash is a message about the result of a form. The next page shows it once.
 type flash struct {
 	OK   bool   `json:"ok"`
 	Text string `json:"text"`

@@ -11,20 +11,20 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// forgetRequest is the body that forgets a user.
+// forgetRequest is the body of a request to forget a user.
 type forgetRequest struct {
 	UserID string `json:"user_id"`
 }
 
-// forgotten says what was done about a user's jobs.
+// forgotten is the answer to a request to forget a user.
 type forgotten struct {
 	inspect.Forgotten
-	Complete bool   `json:"complete"`          // false: forget the user again, because jobs have not ended, the time was over, or some were refused
+	Complete bool   `json:"complete"`          // if false, the client must repeat the request: jobs have not ended, the time was over, or jobs were refused
 	Refused  int    `json:"refused"`           // jobs that the database refused to change
-	Refusal  string `json:"refusal,omitempty"` // why the first of them was
+	Refusal  string `json:"refusal,omitempty"` // the reason for the first of them
 }
 
-// forget forgets a user, see [inspect.Inspector.Forget], as far as one request comes.
+// forget forgets a user: see [inspect.Inspector.Forget]. The time of the request bounds the number of jobs.
 func (h *Handler) forget(r *http.Request) (answer, error) {
 	var q forgetRequest
 	if err := decode(r, &q); err != nil {
@@ -74,7 +74,7 @@ func (h *Handler) forgetForm(_ http.ResponseWriter, r *http.Request) (*view, fla
 	return nil, a.body.(forgotten).message(user), nil
 }
 
-// message says what was done.
+// message returns the result as text.
 func (f forgotten) message(user string) flash {
 	text := fmt.Sprintf("User %s: %s cancelled, %s erased.", user, plural(f.Cancelled, "job", "jobs"), plural(f.Erased, "job", "jobs"))
 	if len(f.Schedules) > 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// functions returns the functions of the templates. names maps the files of the pages to the names by which they are served.
+// functions returns the functions of the templates. names maps the files of the pages to the names in their URLs.
 func (h *Handler) functions(names map[string]string) template.FuncMap {
 	return template.FuncMap{
 		"link": func(way string) string { return h.config.Prefix + way },
@@ -56,7 +56,7 @@ func (h *Handler) functions(names map[string]string) template.FuncMap {
 		"plural":       plural,
 		"onHost":       onHost,
 		"percent":      percent,
-		"counted":      func(attempts, uncounted int) int { return attempts - uncounted }, // towards the maximum
+		"counted":      func(attempts, uncounted int) int { return attempts - uncounted }, // the attempts that count towards the maximum
 	}
 }
 
@@ -162,8 +162,8 @@ const (
 	maxUnindented = 64 << 10
 )
 
-// pretty returns JSON indented. It returns invalid JSON, and JSON that would become too long, as it is, and shortens it to
-// maxUnindented. Sensitive fields are redacted before.
+// pretty returns JSON with indentation. It does not indent invalid JSON and JSON that would become too long, and shortens these to
+// maxUnindented. The caller redacts sensitive fields.
 func pretty(raw json.RawMessage) string {
 	var text bytes.Buffer
 	if indented(raw) <= maxIndented && json.Indent(&text, raw, "", "  ") == nil {
@@ -206,7 +206,7 @@ func encode(v any) (string, error) {
 	return string(text), err
 }
 
-// decodeText returns the text that encode made a form's field of.
+// decodeText returns the text of a form's field that encode has made.
 func decodeText(field string) (text string, err error) {
 	err = json.Unmarshal([]byte(field), &text)
 	return text, err
@@ -224,8 +224,7 @@ func key(texts ...string) string {
 // brief returns the beginning of JSON.
 func brief(raw json.RawMessage) string { return clip(string(raw), 100) }
 
-// withoutBidi replaces the characters of a text that control its direction. In a message they would reorder the words beside
-// a name.
+// withoutBidi replaces the characters of a text that control its direction. In a message they would reorder the words next to a name.
 func withoutBidi(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Bidi_Control, r) {

@@ -11,11 +11,11 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// minTokenLength is the least number of characters of a token. A shorter one could be guessed.
+// minTokenLength is the minimum number of characters of a token. Shorter ones can be guessed.
 const minTokenLength = 16
 
 // Guard returns a handler that calls next for the requests that h would serve: with the same credentials, hosts and origins.
-// It is for other handlers beside h, such as that of metrics. The path does not matter.
+// It protects other handlers, such as the one of metrics. The path does not matter.
 func (h *Handler) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r, ok := h.prepare(w, r); ok {
@@ -24,8 +24,8 @@ func (h *Handler) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// prepare sets the header fields of every answer, and refuses requests that may not be served. It returns an allowed request
-// with the user's name, under which the audit log records its changes.
+// prepare sets the header fields of every answer, and refuses forbidden requests. It returns an allowed request with the name of the user,
+// which the audit log records with each change.
 func (h *Handler) prepare(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
@@ -41,7 +41,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request) (*http.Request
 	return r.WithContext(jobs.WithActor(r.Context(), actor)), true
 }
 
-// admit returns the name of the user that sent a request, or the problem because of which the request may not be served.
+// admit returns the name of the user of a request, or a problem if the request is forbidden.
 func (h *Handler) admit(r *http.Request) (actor string, err error) {
 	if !h.knowsHost(r) {
 		return "", &problem{Status: http.StatusForbidden, Code: "host", Detail: unknownHost(r.Host)}
@@ -63,8 +63,8 @@ func unknownHost(host string) string {
 	return fmt.Sprintf("the request is for the host %q, which this server does not answer to: allow its name with --host or in Config.Hosts; behind a proxy, pass the Host header field on", host)
 }
 
-// checkOrigin refuses requests from pages of other sites, also reads: such a page cannot see the answers, but it could cause load
-// and measure how long they take. Links from other sites are allowed.
+// checkOrigin refuses requests from pages of other sites, also reads: such a page cannot see the answers, but it could cause load and
+// measure their times. It allows links from other sites.
 func (h *Handler) checkOrigin(r *http.Request) error {
 	as := *r
 	isLink := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
@@ -74,7 +74,7 @@ func (h *Handler) checkOrigin(r *http.Request) error {
 	return h.crossOrigin.Check(&as)
 }
 
-// authorize returns the name of the user that sent the request, or a problem if the user may not use this handler.
+// authorize returns the name of the user of a request, or a problem if the user may not use the handler.
 func (h *Handler) authorize(r *http.Request) (actor string, err error) {
 	switch {
 	case h.config.Authorize != nil:
@@ -97,7 +97,7 @@ func (h *Handler) authorize(r *http.Request) (actor string, err error) {
 	return "local", nil
 }
 
-// actorName returns a user's name as the audit log accepts it: without control characters, shortened, and not empty.
+// actorName returns a user's name in the form that the audit log accepts: without control characters, short, and not empty.
 func actorName(user string) string {
 	name := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -127,7 +127,7 @@ func credentials(r *http.Request) string {
 	return ""
 }
 
-// sameSecret compares two secrets in a time that does not depend on them.
+// sameSecret reports whether two secrets are equal, in a time that does not depend on them.
 func sameSecret(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

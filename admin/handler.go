@@ -1,5 +1,5 @@
-// Package admin serves a queue over HTTP to the people who operate it: a dashboard, and a JSON API below /api/admin. It is one
-// http.Handler, which a service mounts below a path of its choice; `sqluice serve` serves it alone.
+// Package admin serves a dashboard of a queue, and a JSON API below /api/admin, over HTTP. It is one http.Handler, which a service mounts
+// below a path of its choice; `sqluice serve` serves it alone.
 //
 // openapi.json describes the API, which also serves it. Errors are problem documents (RFC 9457).
 package admin
@@ -25,7 +25,7 @@ import (
 const (
 	base = "/api/admin"
 
-	// requestTimeout bounds how long the database takes for a request.
+	// requestTimeout bounds the time of the database for a request.
 	requestTimeout = 10 * time.Second
 )
 
@@ -35,7 +35,7 @@ type Config struct {
 	// removes it from requests: mount it without http.StripPrefix.
 	Prefix string
 
-	// Token is what each request must carry, as "Authorization: Bearer TOKEN" or as the password of basic
+	// Token is the secret that each request must have, as "Authorization: Bearer TOKEN" or as the password of basic
 	// authentication. It has at least 16 characters. Behind a proxy, Token or Authorize must be set.
 	Token string
 
@@ -43,9 +43,9 @@ type Config struct {
 	// log records the name with each change: see [jobs.WithActor]. It is called concurrently.
 	Authorize func(*http.Request) (user string, err error)
 
-	// Hosts are the names that requests may be for, without a port, beside localhost and the addresses of the machine. A
-	// request for another name is refused: another site may have pointed its name to this machine. A request for one of
-	// Hosts needs Token or Authorize, since it may come through a proxy.
+	// Hosts lists the allowed hosts of requests, without a port, in addition to localhost and the addresses of the machine. The
+	// handler refuses other hosts: another site may have pointed its name to this machine. A request for one of Hosts needs
+	// Token or Authorize, because it may come through a proxy.
 	Hosts []string
 
 	// Origins are other sites, such as "https://example.com", whose pages may send changes.
@@ -54,7 +54,7 @@ type Config struct {
 	// ReadOnly refuses all changes.
 	ReadOnly bool
 
-	// Service is the name of the service, which pages have in place of "sqluice". It has at most 100 characters.
+	// Service is the name of the service. Pages show it instead of "sqluice". It has at most 100 characters.
 	Service string
 
 	// BackURL is the target of the link "Back" of pages: a path such as "/admin", or an http or https URL. Empty means no link.
@@ -64,7 +64,7 @@ type Config struct {
 	// means no link. Browsers request it by GET.
 	LogOutURL string
 
-	// Streams is how many clients may read the event stream at the same time. 0 means 1000.
+	// Streams is the maximum number of concurrent clients of the event stream. 0 means 1000.
 	Streams int
 
 	// Logger gets the errors that answers do not show in full. nil means slog.Default.
@@ -85,7 +85,7 @@ type Handler struct {
 	contract    []byte
 	feed        *feed
 	site        *dashboard
-	now         func() time.Time // of this machine, for limits of time; the queue's clock is the inspector's
+	now         func() time.Time // the clock of this machine, for timeouts; the inspector has the queue's clock
 
 	heartbeatEvery, eventTimeout, maxStreamAge time.Duration
 }
@@ -106,7 +106,7 @@ func New(client *jobs.Client, c Config) (*Handler, error) {
 	}
 	for _, origin := range c.Origins {
 		if err := h.crossOrigin.AddTrustedOrigin(origin); err != nil {
-			return nil, err // Validate has tried
+			return nil, err // not reached after Validate
 		}
 	}
 	for _, r := range routes() {
@@ -152,7 +152,7 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// checkSurroundings returns what is wrong with what the pages show around their content.
+// checkSurroundings returns an error for each invalid field of Service, BackURL and LogOutURL.
 func (c Config) checkSurroundings() (faults []error) {
 	if n := utf8.RuneCountInString(c.Service); n > maxServiceLength || !isName(c.Service) {
 		faults = append(faults, &jobs.InvalidError{Field: "Service", Value: fmt.Sprintf("%.120q", c.Service),
@@ -167,13 +167,13 @@ func (c Config) checkSurroundings() (faults []error) {
 	return faults
 }
 
-// The bounds of what the pages show around their content.
+// The bounds of Service, BackURL and LogOutURL.
 const (
 	maxServiceLength = 100 // characters
 	maxLinkLength    = 2000
 )
 
-// isName reports whether a name is empty or can be read on a page.
+// isName reports whether a name is empty or readable on a page.
 func isName(name string) bool {
 	return name == "" || utf8.ValidString(name) && strings.TrimSpace(name) != "" && !strings.ContainsFunc(name, unicode.IsControl)
 }
@@ -232,7 +232,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, r)
 }
 
-// isPage reports whether a request is one for a page, with another path.
+// isPage reports whether a request for the path to instead would be for a page.
 func (h *Handler) isPage(r *http.Request, to string) bool {
 	if to == h.config.Prefix || to != path.Clean(to) || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -280,7 +280,7 @@ func (h *Handler) endpoint(route route) http.Handler {
 				return
 			}
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout) // of the database, not of the client
+		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout) // bounds the database, not the client
 		defer cancel()
 		a, err := route.serve(h, r.WithContext(ctx))
 		if err != nil {

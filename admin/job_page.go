@@ -17,7 +17,7 @@ import (
 // jobView is the page of a job.
 type jobView struct {
 	detail
-	Why     []reason // why it does not run
+	Why     []reason // the reasons why the job does not run
 	Changes []jobAction
 }
 
@@ -32,7 +32,7 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	if diagnosis.Status == v.Status { // otherwise the job has changed since it was read
+	if diagnosis.Status == v.Status { // otherwise the job has changed since its read
 		for _, f := range diagnosis.Findings {
 			if f.Reason != inspect.ReasonEnded { // the page shows the status
 				v.Why = append(v.Why, reason{f})
@@ -47,21 +47,21 @@ func (v jobView) Changeable() bool {
 	return v.Status == jobs.StatusScheduled || v.Status == jobs.StatusPending
 }
 
-// FormTime returns when the job is due, as a field of a form has it.
+// FormTime returns the time at which the job is due in the layout of forms.
 func (v jobView) FormTime() string { return v.RunAfter.UTC().Format(formTime) }
 
 // timelineEntry is an event in the life of a job.
 type timelineEntry struct {
 	At    time.Time
 	What  string
-	Class string // of CSS: its colour
+	Class string // the CSS class, for its colour
 	End   *inspect.AttemptEnd
 	Note  string
-	// Gap is the time since the entry before, in words; empty for the first one, where a time is not known, and below a millisecond.
+	// Gap is the time since the previous entry in words. It is empty for the first entry, for an unknown time, and below a millisecond.
 	Gap string
-	// NewDay is set of the first entry of each day in UTC.
+	// NewDay marks the first entry of each day in UTC.
 	NewDay bool
-	// Before is set of what happened at an unknown time before At.
+	// Before marks an event whose time is unknown, but earlier than At.
 	Before bool
 }
 
@@ -105,14 +105,14 @@ func (v jobView) Timeline() []timelineEntry {
 	return list
 }
 
-// fellDueLater reports whether the job fell due some time after it was enqueued, and has started since. Once an attempt has ended, the
-// row may have the time of a later one.
+// fellDueLater reports whether the job fell due after its enqueue and has started since. After the end of an attempt the row may have the
+// due time of a later one.
 func (v jobView) fellDueLater() bool {
 	waits := v.Status == jobs.StatusScheduled || v.Status == jobs.StatusPending
 	return !waits && v.Attempt <= 1 && len(v.ends) == 0 && v.RunAfter.Sub(v.CreatedAt) >= time.Millisecond
 }
 
-// space sets how the times of entries are shown: by the gaps between them, and with the day where it changes.
+// space sets the gaps between the entries, and marks the first entry of each day.
 func space(list []timelineEntry) {
 	var last time.Time
 	for i := range list {
@@ -128,7 +128,7 @@ func space(list []timelineEntry) {
 	}
 }
 
-// Ran returns how long the attempt took, and on which worker.
+// Ran returns the duration of the attempt and its worker.
 func (m timelineEntry) Ran() string {
 	var parts []string
 	switch e := m.End; {
@@ -143,7 +143,7 @@ func (m timelineEntry) Ran() string {
 	return strings.Join(parts, ", ")
 }
 
-// outcomeClass returns the class of CSS of an attempt's end.
+// outcomeClass returns the CSS class of an attempt's end.
 func outcomeClass(cause jobs.Cause) string {
 	switch {
 	case cause == jobs.CauseCancelled:
@@ -173,7 +173,7 @@ func (v jobView) unrecorded() (list []timelineEntry) {
 	return list
 }
 
-// lastAttempt returns the start of the attempt that the job's row has, unless its end is recorded.
+// lastAttempt returns the start of the attempt in the job's row, unless the end of the attempt is recorded.
 func (v jobView) lastAttempt() []timelineEntry {
 	if v.Last == nil || !v.latest || slices.ContainsFunc(v.ends, func(e inspect.AttemptEnd) bool { return e.Attempt == v.Last.Attempt }) {
 		return nil
@@ -185,7 +185,7 @@ func (v jobView) lastAttempt() []timelineEntry {
 	return []timelineEntry{entry}
 }
 
-// RanOn returns the worker of the attempt that runs, or in which the job ended, and its host; "" if none is known.
+// RanOn returns the worker, with its host, of the running attempt or of the attempt that ended the job; "" if it is not known.
 func (v jobView) RanOn() string {
 	if v.Last == nil {
 		return ""
@@ -193,7 +193,7 @@ func (v jobView) RanOn() string {
 	return onHost(v.Last.Worker, v.Last.Host)
 }
 
-// onHost returns the name of a worker with its host, unless that is part of it.
+// onHost returns the name of a worker with its host, unless the name has the host.
 func onHost(worker, host string) string {
 	if host == "" || strings.Contains(worker, host) {
 		return worker
@@ -208,12 +208,12 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// reason is a finding with a title, for the page of a job.
+// reason is a finding of the diagnosis with a title.
 type reason struct {
 	inspect.Finding
 }
 
-// reasonTitles returns the title of each reason that a job can have.
+// reasonTitles returns the titles of the reasons.
 func reasonTitles() map[inspect.Reason]string {
 	return map[inspect.Reason]string{
 		inspect.ReasonEnded:          "Ended",
@@ -252,12 +252,12 @@ var (
 	durations = regexp.MustCompile(`\b(in|of|for) ((?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s)\b`)
 )
 
-// Sentence returns the text of the finding as a sentence, with times and durations as the pages have them.
+// Sentence returns the finding as a sentence, with times and durations in the form of the pages.
 func (r reason) Sentence() string {
 	text := moments.ReplaceAllStringFunc(r.Text, func(found string) string {
 		at, err := time.Parse(time.RFC3339, found)
 		if err != nil {
-			return found // no time, such as one in a name
+			return found // not a time, such as a part of a name
 		}
 		return at.UTC().Format("2 Jan 2006, 15:04:05 UTC")
 	})

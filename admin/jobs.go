@@ -19,13 +19,13 @@ const (
 	maxPageBytes   = 1 << 20 // bytes of all jobs of a page
 )
 
-// maxEnqueued is how many jobs one request can add.
+// maxEnqueued is the maximum number of jobs that one request adds.
 const maxEnqueued = 1000
 
 // job is a job in an answer.
 type job struct {
 	jobs.Job
-	Omitted []string `json:"omitted,omitempty"` // the fields that are too large for a list
+	Omitted []string `json:"omitted,omitempty"` // the names of fields that are too large for a list
 }
 
 // listedJob returns a job without the fields that are too large for a list.
@@ -45,7 +45,7 @@ func listedJob(j jobs.Job) job {
 
 type jobList struct {
 	Jobs []job `json:"jobs"`
-	Next int64 `json:"next,omitempty"` // the after of the next page, if there may be one
+	Next int64 `json:"next,omitempty"` // the parameter after of the next page; 0 if this is the last one
 }
 
 func (h *Handler) listJobs(r *http.Request) (answer, error) {
@@ -84,7 +84,7 @@ func (h *Handler) listJobs(r *http.Request) (answer, error) {
 	return answer{body: list}, err
 }
 
-// lookUp answers with a list of the job of a kind that has a key, or of none.
+// lookUp answers with a list: the job of a kind that holds a unique key, or no job.
 func lookUp(ctx context.Context, q *parameters, field string, get func(ctx context.Context, kind, key string) (jobs.Job, error)) (answer, error) {
 	if err := jobs.ValidateName("kind", q.text("kind")); err != nil {
 		q.fail(err)
@@ -105,7 +105,7 @@ func lookUp(ctx context.Context, q *parameters, field string, get func(ctx conte
 	return answer{body: jobList{Jobs: []job{listedJob(found)}}}, nil
 }
 
-// bytes returns about how large the job is in an answer.
+// bytes returns the approximate size of the job in an answer.
 func (j job) bytes() int {
 	n := len(j.Payload) + len(j.Metadata) + len(j.Progress) + len(j.Result) + len(j.LastError) + len(j.Kind) + len(j.Queue) +
 		len(j.UniqueKey) + len(j.RequestID) + len(j.UserID)
@@ -115,8 +115,8 @@ func (j job) bytes() int {
 	return n
 }
 
-// eachJob calls fn for at most limit jobs that a filter selects, newest first, and returns the cursor of the next page, or 0 if
-// there are no more jobs. It may call fn for fewer jobs and still return a cursor: see [inspect.Inspector.ListPage].
+// eachJob calls fn for at most limit jobs that a filter selects, newest first. It returns the cursor of the next page, or 0 after the last
+// job. It may call fn for fewer jobs and still return a cursor: see [inspect.Inspector.ListPage].
 func (h *Handler) eachJob(ctx context.Context, f inspect.Filter, limit int, fn func(context.Context, jobs.Job) error) (next int64, err error) {
 	f.Limit = limit
 	page, err := h.inspector.ListPage(ctx, f)
@@ -137,13 +137,13 @@ type detail struct {
 	Errors []inspect.AttemptEnd   `json:"errors"`
 	Others []inspect.AttemptEnd   `json:"other_attempts,omitempty"`
 	Gaps   []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"`
-	Last   *inspect.Attempt       `json:"last_attempt,omitempty"`  // the one that runs, or in which the job ended
-	Next   int64                  `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
+	Last   *inspect.Attempt       `json:"last_attempt,omitempty"`  // the running attempt, or the one that ended the job
+	Next   int64                  `json:"attempts_next,omitempty"` // the parameter attempts_after for earlier attempts; 0 without earlier ones
 	ends   []inspect.AttemptEnd   // the errors and the other attempts, in order
-	latest bool                   // these are the latest attempts
+	latest bool                   // the page has the latest attempts
 }
 
-// attemptsPerPage is how many failed attempts an answer has. A job with many of them has as many errors and stacks.
+// attemptsPerPage is the maximum number of failed attempts in an answer: each has an error and a stack.
 const attemptsPerPage = 50
 
 func (h *Handler) getJob(r *http.Request) (answer, error) {
@@ -203,7 +203,7 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 	return a, nil
 }
 
-// enqueueManyRequest is the body of an enqueue of several jobs: those of [newjob.Job].
+// enqueueManyRequest is the body of an enqueue of several jobs: see [newjob.Job].
 type enqueueManyRequest struct {
 	Jobs []json.RawMessage `json:"jobs"`
 }
@@ -231,12 +231,12 @@ func (h *Handler) enqueueMany(r *http.Request) (answer, error) {
 	return answer{body: enqueued{newjob.Receipts(receipts)}}, nil
 }
 
-// enqueued says what became of each of several jobs, in order.
+// enqueued is the answer to an enqueue of several jobs, with the results in their order.
 type enqueued struct {
 	Jobs []newjob.Receipt `json:"jobs"`
 }
 
-// updateRequest is the body of an update. What is left out stays.
+// updateRequest is the body of an update. It changes only the fields that are set.
 type updateRequest struct {
 	Payload     json.RawMessage `json:"payload"`
 	Queue       *string         `json:"queue"`
@@ -246,7 +246,7 @@ type updateRequest struct {
 	MaxAttempts *int            `json:"max_attempts"`
 }
 
-// options returns the options for the fields that are set. now is by the queue's clock.
+// options returns the options for the fields that are set. now is the time of the queue's clock.
 func (q updateRequest) options(now time.Time) (opts []jobs.UpdateOption, err error) {
 	switch {
 	case q.RunAfter != nil && q.Delay != nil:
@@ -284,7 +284,7 @@ func (h *Handler) updateJob(r *http.Request) (answer, error) {
 	return h.changed(r, id, h.client.Update(r.Context(), id, opts...))
 }
 
-// onJob changes the job in the request's path, and answers with the changed job.
+// onJob changes the job of the request's path, and answers with the changed job.
 func (h *Handler) onJob(r *http.Request, act func(context.Context, int64, ...jobs.ChangeOption) error) (answer, error) {
 	id, err := jobID(r, refuseBody)
 	if err != nil {
@@ -293,7 +293,7 @@ func (h *Handler) onJob(r *http.Request, act func(context.Context, int64, ...job
 	return h.changed(r, id, act(r.Context(), id))
 }
 
-// changed answers a change of a job, which err refused unless it is nil, with the changed job.
+// changed answers a change of a job: with err, or with the changed job if err is nil.
 func (h *Handler) changed(r *http.Request, id int64, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err

@@ -14,7 +14,7 @@ import (
 type jobsView struct {
 	jobList
 	listFilter
-	Queues []string // to filter by: of many, the first
+	Queues []string // the choices of the filter: the first names of many
 	Kinds  []string
 	counts []inspect.Count
 }
@@ -33,7 +33,7 @@ func (h *Handler) jobsPage(r *http.Request) (view, error) {
 	return view{"jobs", "Jobs", v}, nil
 }
 
-// names returns the first names that jobs have, sorted.
+// names returns the first names of the kinds or queues of jobs, sorted.
 func (v jobsView) names(of func(inspect.Count) string) []string {
 	var list []string
 	for _, n := range v.counts {
@@ -44,12 +44,12 @@ func (v jobsView) names(of func(inspect.Count) string) []string {
 	return list[:min(len(list), maxPageSize)]
 }
 
-// Count returns how many jobs of the filter's queue and kind have a status.
+// Count returns the number of jobs with a status and the filter's queue and kind.
 func (v jobsView) Count(s jobs.Status) int64 {
 	return total(v.counts, s, v.Get("queue"), v.Get("kind"))
 }
 
-// total returns how many jobs have a status, a queue and a kind. An empty queue or kind means all.
+// total returns the number of jobs with a status, a queue and a kind. An empty queue or kind means all.
 func total(counts []inspect.Count, s jobs.Status, queue, kind string) (sum int64) {
 	for _, n := range counts {
 		if n.Status == s && (queue == "" || n.Queue == queue) && (kind == "" || n.Kind == kind) {
@@ -79,7 +79,7 @@ func (v jobsView) Changes() []jobAction { return jobActionsFor(jobs.Status(v.Get
 type listFilter struct {
 	path   string
 	Filter url.Values // without the position
-	First  bool       // it is the newest page
+	First  bool       // the page is the newest one
 }
 
 func listFilterOf(r *http.Request) listFilter {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// proxyPrefixes returns how the names of header fields begin that proxies, tunnels and load balancers add.
+// proxyPrefixes returns the prefixes of header fields that proxies, tunnels and load balancers add.
 func proxyPrefixes() []string {
 	return []string{
 		"X-Forwarded", "X-Original-", "X-Proxy", "X-Envoy-", "X-Arr-", "X-Azure-", "X-Amz", "X-Appengine-", "X-Vercel-", "X-Nf-",
@@ -18,7 +18,7 @@ func proxyPrefixes() []string {
 	}
 }
 
-// proxyFields returns the names of other such fields.
+// proxyFields returns the names of other fields that they add.
 func proxyFields() []string {
 	return []string{
 		"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "Client-Ip", "True-Client-Ip", "Do-Connecting-Ip", "Cdn-Loop", "Proxy-Connection", "X-Scheme",
@@ -26,19 +26,19 @@ func proxyFields() []string {
 	}
 }
 
-// notLocal returns why a request may come from another machine, as a phrase that follows "this one", or "" if it comes from
-// a program on this machine. A proxy on this machine that speaks HTTP/1.1, adds no header field and replaces the Host cannot
-// be told from such a program, except when a browser says that the page has another host.
+// notLocal returns the reason why a request may come from another machine, as a phrase that follows "this one", or "" for a request of a
+// program on this machine. It takes a proxy on this machine for a program if the proxy speaks HTTP/1.1, adds no header field and replaces
+// the Host, unless the Origin of a browser has another host.
 func notLocal(r *http.Request) string {
 	if !isLoopback(r) {
 		return "did not come over a loopback interface or a Unix socket"
 	}
-	if !r.ProtoAtLeast(1, 1) { // what nginx sends by default; browsers and HTTP libraries have not for decades
+	if !r.ProtoAtLeast(1, 1) { // nginx sends HTTP/1.0 by default; browsers and HTTP libraries do not
 		return "has the version HTTP/1.0, as a proxy sends it"
 	}
 	prefixes, fields := proxyPrefixes(), proxyFields()
 	for name := range r.Header {
-		// A field without a value counts: the client may have sent it before the proxy added its own.
+		// A field without a value is enough: the client may have sent it before the proxy added its own.
 		hasPrefix := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 		if slices.ContainsFunc(prefixes, hasPrefix) || slices.Contains(fields, name) {
 			return fmt.Sprintf("has the header field %s, which proxies add", name)
@@ -53,7 +53,7 @@ func notLocal(r *http.Request) string {
 	return ""
 }
 
-// isOriginOf reports whether an Origin header field is that of pages of the host, or empty.
+// isOriginOf reports whether an Origin is empty, or the origin of the host's pages.
 func isOriginOf(origin, host string) bool {
 	parsed, err := url.Parse(origin)
 	return origin == "" || err == nil && strings.EqualFold(parsed.Host, host)
@@ -71,14 +71,14 @@ func isLoopback(r *http.Request) bool {
 	return false
 }
 
-// knowsHost reports whether the handler answers to the host of a request. Another site can make its own name point to this
-// machine, and a browser then takes this server for that site; an address cannot be made to do so.
+// knowsHost reports whether the handler serves the host of a request. Another site can point its own name to this machine, and a browser
+// then takes this server for that site. It cannot do so with an address.
 func (h *Handler) knowsHost(r *http.Request) bool {
 	host := hostOf(r)
 	return isOwnHost(r, host) || slices.ContainsFunc(h.config.Hosts, func(known string) bool { return strings.EqualFold(known, host) })
 }
 
-// hostOf returns the host that a request is for, without its port and the dot of a complete name.
+// hostOf returns the host of a request without the port and without the dot of a complete name.
 func hostOf(r *http.Request) string {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -96,7 +96,7 @@ func isOwnHost(r *http.Request, host string) bool {
 	if err != nil {
 		return false
 	}
-	address = address.Unmap().WithZone("") // a zone is this machine's own name for an interface
+	address = address.Unmap().WithZone("") // a zone is the name of an interface on this machine
 	if address.IsLoopback() {
 		return true
 	}

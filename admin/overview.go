@@ -26,7 +26,7 @@ func (h *Handler) failed(r *http.Request) (answer, error) {
 	return answer{body: boundReport(report)}, err
 }
 
-// maxTexts is the number of errors that an answer and a page have of a group of the failed-job report.
+// maxTexts is the maximum number of errors of a group of the failed-job report in an answer or a page.
 const maxTexts = 10
 
 // boundedReport is the failed-job report with the most frequent errors of each group.
@@ -64,13 +64,13 @@ func (h *Handler) stats(r *http.Request) (answer, error) {
 	return answer{body: boundedStats{stats, len(list) - len(stats.Unhandled)}}, nil
 }
 
-// boundedStats is the statistics with the most important ones of many queues and kinds without a worker.
+// boundedStats is the statistics. Of many pairs of a queue and a kind without a worker it has those with the most jobs.
 type boundedStats struct {
 	inspect.Stats
-	More int `json:"unhandled_more,omitempty"` // how many other pairs of a queue and a kind have no worker
+	More int `json:"unhandled_more,omitempty"` // the number of other pairs without a worker
 }
 
-// mostUnhandled returns the pairs of a queue and a kind without a worker that have the most jobs.
+// mostUnhandled returns the pairs of a queue and a kind without a worker, those with the most jobs.
 func mostUnhandled(list []inspect.UnhandledWork, most int) []inspect.UnhandledWork {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b inspect.UnhandledWork) int { return cmp.Compare(b.Jobs, a.Jobs) })
@@ -80,7 +80,7 @@ func mostUnhandled(list []inspect.UnhandledWork, most int) []inspect.UnhandledWo
 // queuePage is a page of the queues.
 type queuePage struct {
 	Queues []inspect.QueueInfo `json:"queues"`
-	Next   string              `json:"next,omitempty"` // the after of the next page, if there are more queues
+	Next   string              `json:"next,omitempty"` // the parameter after of the next page; empty if this is the last one
 }
 
 func (h *Handler) queues(r *http.Request) (answer, error) {
@@ -93,7 +93,7 @@ func (h *Handler) queues(r *http.Request) (answer, error) {
 	return answer{body: page}, err
 }
 
-// queuesAfter returns at most limit queues whose names come after one.
+// queuesAfter returns at most limit queues whose names follow a name.
 func (h *Handler) queuesAfter(ctx context.Context, after string, limit int) (queuePage, error) {
 	list, err := h.inspector.Queues(ctx)
 	if err != nil {
@@ -116,14 +116,14 @@ func (h *Handler) queuesAfter(ctx context.Context, after string, limit int) (que
 // pausing is the answer to a pause or a resume.
 type pausing struct {
 	Queue   string `json:"queue"`
-	Kind    string `json:"kind,omitempty"` // not set for the whole queue
+	Kind    string `json:"kind,omitempty"` // empty for the whole queue
 	Paused  bool   `json:"paused"`
-	Changed bool   `json:"changed"` // false if the queue or the kind was in this state before
+	Changed bool   `json:"changed"` // false if the queue or the kind was already in this state
 
-	Unknown []inspect.UnknownName `json:"unknown,omitempty"` // the queue or the kind, if nothing knew it
+	Unknown []inspect.UnknownName `json:"unknown,omitempty"` // the queue or the kind, if the database does not know the name
 }
 
-// pauseQueue pauses a queue, or one kind in it, for a time and with a reason if they are given.
+// pauseQueue pauses a queue, or one kind in it, optionally for a time and with a reason.
 func (h *Handler) pauseQueue(r *http.Request) (answer, error) {
 	q := queryOf(r, "kind", "for_s", "reason")
 	until, reason := jobs.PauseFor(q.seconds("for_s")), jobs.PauseReason(q.text("reason"))
@@ -145,8 +145,8 @@ func (h *Handler) resumeQueue(r *http.Request) (answer, error) {
 	})
 }
 
-// setQueue makes a change of the queue in the path, or of the kind of the query in it. A kind that is given and empty is refused: it
-// must not stand for the whole queue.
+// setQueue changes the queue of the path, or only the kind of the query in it. It refuses an empty kind, which must not mean the whole
+// queue.
 func (h *Handler) setQueue(r *http.Request, q *parameters, p pausing, set func(context.Context, pausing) (bool, error)) (answer, error) {
 	if q.values.Has("kind") {
 		if err := jobs.ValidateName("kind", q.text("kind")); err != nil {
@@ -212,7 +212,7 @@ type health struct {
 // healthz answers that the server runs.
 func (h *Handler) healthz(*http.Request) (answer, error) { return answer{body: health{"ok"}}, nil }
 
-// readyz answers whether the database can be used.
+// readyz answers that the database works, or with a problem.
 func (h *Handler) readyz(r *http.Request) (answer, error) {
 	if err := h.client.CheckSchema(r.Context()); err != nil {
 		p := problemOf(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// latestFailures is how many failed jobs the overview shows.
+// latestFailures is the number of failed jobs on the overview.
 const latestFailures = 6
 
 // overview is the data of the overview page.
@@ -21,13 +21,13 @@ type overview struct {
 	Stats    inspect.Stats
 	Hour     inspect.History
 	Day      inspect.History
-	Range    string    // of the charts: "hour" or "day"
-	Queues   queueList // the busiest
+	Range    string    // the time of the charts: "hour" or "day"
+	Queues   queueList // the busiest queues
 	Workers  []workerLine
 	Failures []inspect.Failure
 
-	paused []inspect.QueueInfo // those with pending jobs come first
-	kinds  []pausedKind        // by queue
+	paused []inspect.QueueInfo // queues with pending jobs come first
+	kinds  []pausedKind        // sorted by queue
 }
 
 func (h *Handler) overviewPage(r *http.Request) (view, error) {
@@ -73,15 +73,15 @@ func (h *Handler) lastDay() inspect.HistoryFilter {
 	return inspect.HistoryFilter{Since: now.Add(-24 * time.Hour), Until: now, Step: 15 * time.Minute}
 }
 
-// maxAlerts is how many pairs of a queue and a kind without a worker the overview names.
+// maxAlerts is the number of pairs of a queue and a kind without a worker that the overview names.
 const maxAlerts = 5
 
-// Unhandled returns the pairs of a queue and a kind without a worker that have the most jobs.
+// Unhandled returns the pairs of a queue and a kind without a worker, those with the most jobs.
 func (o overview) Unhandled() []inspect.UnhandledWork {
 	return mostUnhandled(o.Stats.Unhandled, maxAlerts)
 }
 
-// MoreUnhandled returns how many jobs the other such pairs have.
+// MoreUnhandled returns the number of jobs of the other pairs without a worker.
 func (o overview) MoreUnhandled() (n int64) {
 	n = o.UnhandledJobs()
 	for _, u := range o.Unhandled() {
@@ -90,7 +90,7 @@ func (o overview) MoreUnhandled() (n int64) {
 	return n
 }
 
-// UnhandledJobs returns how many jobs all such pairs have.
+// UnhandledJobs returns the number of jobs of all pairs without a worker.
 func (o overview) UnhandledJobs() (n int64) {
 	for _, u := range o.Stats.Unhandled {
 		n += u.Jobs
@@ -98,10 +98,10 @@ func (o overview) UnhandledJobs() (n int64) {
 	return n
 }
 
-// UnhandledPairs returns how many such pairs there are.
+// UnhandledPairs returns the number of pairs without a worker.
 func (o overview) UnhandledPairs() int { return len(o.Stats.Unhandled) }
 
-// setPaused notes the paused queues and kinds. That their jobs have no worker is no alarm.
+// setPaused sets the paused queues and kinds. A pair without a worker that is paused is no alarm.
 func (o *overview) setPaused(queues []inspect.QueueInfo) {
 	names, kinds := map[string]bool{}, map[[2]string]bool{}
 	for _, q := range queues {
@@ -120,19 +120,19 @@ func (o *overview) setPaused(queues []inspect.QueueInfo) {
 	})
 }
 
-// PausedKinds returns the first kinds that are paused in a queue.
+// PausedKinds returns the first pairs of a paused kind and its queue.
 func (o overview) PausedKinds() []pausedKind { return o.kinds[:min(len(o.kinds), maxAlerts)] }
 
-// MorePausedKinds returns how many others are.
+// MorePausedKinds returns the number of the other paused kinds.
 func (o overview) MorePausedKinds() int { return len(o.kinds) - len(o.PausedKinds()) }
 
 // Paused returns the paused queues with the most pending jobs.
 func (o overview) Paused() []inspect.QueueInfo { return o.paused[:min(len(o.paused), maxAlerts)] }
 
-// MorePaused returns how many other queues are paused.
+// MorePaused returns the number of the other paused queues.
 func (o overview) MorePaused() int { return len(o.paused) - len(o.Paused()) }
 
-// Slots returns how many jobs all workers can run at the same time.
+// Slots returns the number of jobs that all workers can run at the same time.
 func (o overview) Slots() (n int) {
 	for _, w := range o.Workers {
 		n += w.Slots
@@ -140,7 +140,7 @@ func (o overview) Slots() (n int) {
 	return n
 }
 
-// Running returns how many jobs run.
+// Running returns the number of running jobs.
 func (o overview) Running() int64 { return o.Stats.Jobs[jobs.StatusRunning] }
 
 // Shown returns the history in the charts.
@@ -151,10 +151,10 @@ func (o overview) Shown() inspect.History {
 	return o.Hour
 }
 
-// leastSteps is the number of steps that a chart has at least.
+// leastSteps is the minimum number of steps of a chart.
 const leastSteps = 3
 
-// Charted returns the part of the history that the charts show: they begin where its jobs begin.
+// Charted returns the part of the history from its first jobs on.
 func (o overview) Charted() inspect.History { return chart.Begin(o.Shown(), leastSteps) }
 
 // Each returns the length of a step of the charts in words.
@@ -174,12 +174,12 @@ func (o overview) Throughput() chart.Chart {
 		chart.CountSeries("Failed", "failed", true, func(i inspect.Interval) int64 { return i.Failed }))
 }
 
-// Wait returns the chart of how long jobs waited for a worker.
+// Wait returns the chart of the times that jobs waited for a worker.
 func (o overview) Wait() chart.Chart {
 	return chart.New("How long jobs waited, by the "+o.Each(), "ms", o.Charted(), chart.LatencySeries(func(i inspect.Interval) inspect.Latency { return i.Wait })...)
 }
 
-// Run returns the chart of how long jobs ran.
+// Run returns the chart of the run times of jobs.
 func (o overview) Run() chart.Chart {
 	return chart.New("How long jobs ran, by the "+o.Each(), "ms", o.Charted(), chart.LatencySeries(func(i inspect.Interval) inspect.Latency { return i.Run })...)
 }

@@ -23,13 +23,13 @@ import (
 //go:embed pages static
 var files embed.FS
 
-// page is a page of the dashboard. Its path is below the handler's prefix.
+// page is a page of the dashboard. Its path follows the handler's prefix.
 type page struct {
 	path  string
 	serve func(*Handler, *http.Request) (view, error)
 }
 
-// pages returns the pages. Their forms are in actions.
+// pages returns the pages. See actions for their forms.
 func pages() []page {
 	return []page{
 		{"/{$}", (*Handler).overviewPage},
@@ -52,12 +52,12 @@ type view struct {
 
 // frame is the data of the layout.
 type frame struct {
-	Name     string // of the template
+	Name     string // the name of the template
 	Title    string
-	Theme    string // the user's choice; empty for the system's
+	Theme    string // the choice of the user; empty for the theme of the system
 	ReadOnly bool
-	Fragment bool   // the script requests only the content of main
-	Here     string // the URL to which forms return
+	Fragment bool   // only the content of main, for the script
+	Here     string // the URL that forms return to
 	Events   string // the URL of the event stream; empty if the page does not follow changes
 	Flash    *flash
 	Failed   string // the number of failed jobs; empty if it is not known
@@ -65,23 +65,23 @@ type frame struct {
 	surroundings
 }
 
-// surroundings are the parts of pages that the service chooses: see [Config].
+// surroundings holds the parts of pages that the service configures: see [Config].
 type surroundings struct {
 	Service, BackURL, LogOutURL string
 }
 
-// fragmentHeader is set by the script when it updates an open page.
+// fragmentHeader is a header field that the script sends when it updates an open page.
 const fragmentHeader = "Sqluice-Fragment"
 
-// pagePolicy allows pages to load only the handler's own files. It forbids inline scripts and styles, and scripts that turn text
-// into markup.
+// pagePolicy is the content security policy. It allows only the handler's own files, no inline scripts and styles, and no scripts that turn
+// text into markup.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // dashboard holds the templates and files of the pages.
 type dashboard struct {
 	templates map[string]*template.Template // by name
-	files     map[string]file               // by the name under which they are served
+	files     map[string]file               // by the name in the URL
 }
 
 // newDashboard parses the templates and reads the files.
@@ -112,7 +112,7 @@ func (h *Handler) newDashboard() (*dashboard, error) {
 	return d, nil
 }
 
-// mountPages adds the pages, their forms and their files to the mux.
+// mountPages adds the routes of the pages, their forms and their files to the mux.
 func (h *Handler) mountPages() error {
 	var err error
 	if h.site, err = h.newDashboard(); err != nil {
@@ -153,9 +153,9 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v vie
 		Name: v.name, Title: v.title, Theme: themeOf(r), ReadOnly: h.config.ReadOnly, Fragment: r.Header.Get(fragmentHeader) != "",
 		Here: r.URL.RequestURI(), Data: v.data, surroundings: surroundings{h.config.Service, h.config.BackURL, h.config.LogOutURL},
 	}
-	if r.Method == http.MethodPost { // the URL of a form is not that of its answer
+	if r.Method == http.MethodPost { // the answer of a form is not a page of the form's URL
 		f.Here = h.back(r)
-	} else if r.Method == http.MethodGet && status == http.StatusOK { // the page of an error does not follow changes
+	} else if r.Method == http.MethodGet && status == http.StatusOK { // error pages do not follow changes
 		f.Events = h.config.Prefix + base + "/events"
 	}
 	if status == http.StatusOK { // otherwise the database may not answer
@@ -179,10 +179,10 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v vie
 	header.Set("Content-Length", strconv.Itoa(len(page)))
 	header.Add("Vary", fragmentHeader)
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, page) // fails if the client has gone
+	_, _ = io.WriteString(w, page) // fails if the client has disconnected
 }
 
-// failedCount returns the number of failed jobs for the navigation, or "" if it cannot be read: the page is complete without it.
+// failedCount returns the number of failed jobs for the navigation, or "" if the read fails: the page works without it.
 func (h *Handler) failedCount(r *http.Request) string {
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
@@ -194,7 +194,7 @@ func (h *Handler) failedCount(r *http.Request) string {
 	return number(total(counts, jobs.StatusFailed, "", ""))
 }
 
-// isForPeople reports whether a browser requests a page, and not the API.
+// isForPeople reports whether a request is from a browser for a page, not for the API.
 func (h *Handler) isForPeople(r *http.Request) bool {
 	way := strings.TrimPrefix(r.URL.Path, h.config.Prefix)
 	return way != base && !strings.HasPrefix(way, base+"/") && strings.Contains(r.Header.Get("Accept"), "text/html")
@@ -205,7 +205,7 @@ func (h *Handler) showProblem(w http.ResponseWriter, r *http.Request, p *problem
 	h.show(w, r, p.Status, view{"problem", p.Title, p})
 }
 
-// themeOf returns the theme that the user chose, or "" for the system's.
+// themeOf returns the theme of the user, or "" for the theme of the system.
 func themeOf(r *http.Request) string {
 	if cookie, err := r.Cookie(themeCookie); err == nil && (cookie.Value == "light" || cookie.Value == "dark") {
 		return cookie.Value
@@ -219,8 +219,8 @@ type file struct {
 	content        []byte
 }
 
-// readFiles reads the pages' files and returns the names under which they are served. A name has a hash of the content, so that
-// browsers may cache the file for ever.
+// readFiles reads the files of the pages and returns their names in URLs. A name contains a hash of the content, so that browsers may cache
+// the file without a time limit.
 func (d *dashboard) readFiles() (map[string]string, error) {
 	d.files = map[string]file{}
 	names := map[string]string{}

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// problem is an error as an answer: a problem document of RFC 9457.
+// problem is an error in the form of an answer: a problem document of RFC 9457.
 type problem struct {
 	Code   string  `json:"-"` // the end of Type
 	Type   string  `json:"type"`
@@ -25,7 +25,7 @@ type problem struct {
 	cause error // logged instead of Detail
 }
 
-// fault says what is wrong with a field of a request.
+// fault describes an invalid field of a request.
 type fault struct {
 	Field string `json:"field"`
 	Value string `json:"value,omitempty"`
@@ -34,7 +34,7 @@ type fault struct {
 
 func (p *problem) Error() string { return p.Detail }
 
-// retryAfter is after how many seconds a client should repeat a request that failed because of a passing state of the database.
+// retryAfter is the delay in seconds before a client repeats a request that failed because of a passing state of the database.
 const retryAfter = 1
 
 // refuse answers with an error.
@@ -42,7 +42,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	switch p.Status {
 	case http.StatusUnauthorized:
-		if h.config.Token != "" { // a browser then asks for a password, which is the token
+		if h.config.Token != "" { // makes a browser ask for a password: the token
 			w.Header().Add("WWW-Authenticate", `Basic realm="sqluice", charset="UTF-8"`)
 		}
 		w.Header().Add("WWW-Authenticate", `Bearer realm="sqluice"`)
@@ -59,7 +59,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	h.write(w, r, p.Status, "application/problem+json", p)
 }
 
-// logError logs an error that the answer does not show in full, unless the client has gone.
+// logError logs an error that the answer does not show in full, unless the client has disconnected.
 func (h *Handler) logError(r *http.Request, what string, err error) {
 	if r.Context().Err() == nil {
 		h.log.Error(what, "method", r.Method, "path", r.URL.Path, "error", err)
@@ -83,7 +83,7 @@ func states() []struct {
 		{jobs.ErrStatus, http.StatusConflict, "status"},
 		{jobs.ErrUniqueTaken, http.StatusConflict, "unique-key-taken"},
 		{jobs.ErrMoved, http.StatusConflict, "moved"},
-		// Before ErrUnavailable, which accompanies it: a client that tries again could make the change twice.
+		// Before ErrUnavailable, because an error may be both: a client that repeats the request could make the change twice.
 		{jobs.ErrUnknownOutcome, http.StatusInternalServerError, "unknown-outcome"},
 		{jobs.ErrFull, http.StatusInsufficientStorage, "full"},
 		{jobs.ErrBusy, http.StatusServiceUnavailable, "busy"},
@@ -95,7 +95,7 @@ func states() []struct {
 	}
 }
 
-// problemOf returns the problem for an error. An unexpected error's text is only logged: it may name files, hosts and statements.
+// problemOf returns the problem for an error. It only logs the text of an unexpected error, which may name files, hosts and statements.
 func problemOf(err error) *problem {
 	var p *problem
 	if !errors.As(err, &p) {
@@ -122,8 +122,8 @@ func newProblem(err error) *problem {
 	for _, s := range states() {
 		if errors.Is(err, s.err) {
 			detail := s.err.Error()
-			if s.status < http.StatusInternalServerError && s.err != jobs.ErrMoved { // its text names the other database
-				detail = err.Error() // it names the job
+			if s.status < http.StatusInternalServerError && s.err != jobs.ErrMoved { // the text names the other database
+				detail = err.Error() // the text names the job
 			}
 			return &problem{Status: s.status, Code: s.code, Detail: detail}
 		}
@@ -136,7 +136,7 @@ func invalidProblem(err error, f fault) *problem {
 	return &problem{Status: http.StatusBadRequest, Code: "invalid", Detail: err.Error(), Faults: []fault{f}}
 }
 
-// fieldName returns the contract's name of a field of package jobs.
+// fieldName returns the name in the contract of a field of package jobs.
 func fieldName(field string) string {
 	names := map[string]string{
 		"run-after time": "run_after", "start-by time": "start_by", "start-within time": "start_within_ns", "max attempts": "max_attempts", "timeout": "timeout_ns", "delay": "delay_ns",
@@ -151,11 +151,11 @@ func fieldName(field string) string {
 	return field
 }
 
-// answer is a route's answer. If body is nil, it has only the status.
+// answer is the answer of a route. Without a body it has only the status.
 type answer struct {
 	status   int // 0 means 200
 	body     any
-	location string           // of the new job
+	location string           // the path of the new job
 	stream   http.HandlerFunc // writes the answer, if set
 }
 
@@ -184,5 +184,5 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, status int, medi
 	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // fails if the client has gone
+	_, _ = w.Write(text.Bytes()) // fails if the client has disconnected
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// maxNamed is how many jobs a question names.
+// maxNamed is the maximum number of jobs that a question names.
 const maxNamed = 10
 
 // question asks the user to confirm a change.
@@ -21,15 +21,15 @@ type question struct {
 	Text   string
 	Button string
 	Note   string
-	Jobs   []jobs.Job // the first of those that it is about
-	More   bool       // it is about others too
-	To     string     // the path of the form that confirms it, below the handler's prefix
-	Fields url.Values // of that form
-	Danger bool       // what it asks for cannot be undone
+	Jobs   []jobs.Job // the first jobs of the change
+	More   bool       // the change has other jobs too
+	To     string     // the path of the form that confirms the change, after the handler's prefix
+	Fields url.Values // the fields of the form
+	Danger bool       // the change cannot be undone
 	Back   string
 }
 
-// confirmPicked asks the user to confirm a change of the jobs that are ticked.
+// confirmPicked asks the user to confirm a change of the ticked jobs.
 func (h *Handler) confirmPicked(r *http.Request, c jobAction, ids []string) (*view, error) {
 	q := question{
 		Text: c.Of(plural(len(ids), "job", "jobs")) + "?", Button: c.Title, Note: "This cannot be undone.", To: "/jobs/change",
@@ -44,7 +44,7 @@ func (h *Handler) confirmPicked(r *http.Request, c jobAction, ids []string) (*vi
 		switch {
 		case err == nil:
 			q.Jobs = append(q.Jobs, job)
-		case !errors.Is(err, jobs.ErrNotFound): // the change skips a job that is gone
+		case !errors.Is(err, jobs.ErrNotFound): // the change skips a deleted job
 			return nil, err
 		}
 	}
@@ -65,7 +65,7 @@ func (h *Handler) confirmAll(r *http.Request, c jobAction) (*view, error) {
 		return nil, err
 	}
 	which := fmt.Sprintf("all %s jobs", status)
-	if form.Get("user_id") == "" && form.Get("tag") == "" && form.Get("q") == "" { // then they are counted
+	if form.Get("user_id") == "" && form.Get("tag") == "" && form.Get("q") == "" { // otherwise no count exists
 		counts, err := h.inspector.Counts(r.Context())
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (h *Handler) confirmAll(r *http.Request, c jobAction) (*view, error) {
 	return h.confirm(r, q, append(bulkFields(), "do")...), nil
 }
 
-// confirmGroup asks the user to confirm a retry of the failed jobs of one kind that failed alike.
+// confirmGroup asks the user to confirm a retry of the failed jobs of one group of the report.
 func (h *Handler) confirmGroup(r *http.Request, kind string, like failedLike) (*view, error) {
 	report, err := h.inspector.FailedReport(r.Context(), inspect.FailedFilter{Kind: kind, Limit: maxPageSize})
 	if err != nil {
@@ -113,7 +113,7 @@ func (h *Handler) confirmGroup(r *http.Request, kind string, like failedLike) (*
 	if len(q.Jobs) > maxNamed {
 		q.More, q.Jobs = true, q.Jobs[:maxNamed]
 	}
-	if n := like.count(report); n > 0 && !report.Older { // otherwise the report does not count all of them
+	if n := like.count(report); n > 0 && !report.Older { // otherwise the report has not counted all of them
 		q.Text = "Retry " + plural(n, "failed job", "failed jobs")
 	}
 	q.Text += fmt.Sprintf(", of the kind %s?", kind)
@@ -125,7 +125,7 @@ func (h *Handler) confirmGroup(r *http.Request, kind string, like failedLike) (*
 	return h.confirm(r, q, groupFields()...), nil
 }
 
-// count returns the number of jobs of a report of one kind that failed so.
+// count returns the number of jobs of the group in a report.
 func (f failedLike) count(report inspect.FailedReport) (n int64) {
 	for _, g := range report.Groups {
 		if f.Pattern != nil && g.Pattern != *f.Pattern || f.Cause != nil && g.Cause != *f.Cause {
@@ -140,7 +140,7 @@ func (f failedLike) count(report inspect.FailedReport) (n int64) {
 	return n
 }
 
-// confirm returns the page of a question. Its form sends these fields again, with the confirmation.
+// confirm returns the page of a question. The form of the page sends the fields again, with the confirmation.
 func (h *Handler) confirm(r *http.Request, q question, fields ...string) *view {
 	q.Text, q.Note, q.Back = withoutBidi(q.Text), withoutBidi(q.Note), h.back(r)
 	q.Fields = url.Values{"sure": {"yes"}, "back": {q.Back}}

@@ -11,13 +11,13 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// How many queues pages show, and for how many of them the last hour, which costs a read each.
+// The maximum numbers of queues on pages, and of queues with the last hour, which costs a read each.
 const (
-	maxBusiest   = 10 // in the overview
+	maxBusiest   = 10 // on the overview
 	maxHistories = 20
 )
 
-// queueLine is a queue as pages show it.
+// queueLine is the row of a queue on pages.
 type queueLine struct {
 	inspect.QueueInfo
 	Hour inspect.History // empty after the first maxHistories queues
@@ -26,19 +26,19 @@ type queueLine struct {
 // queueList holds the queues that a page shows.
 type queueList struct {
 	Lines []queueLine
-	More  int    // how many others there are
-	Next  string // the name after which the next page begins, if there is one
-	First bool   // it is the first page
+	More  int    // the number of other queues
+	Next  string // the name before the next page; empty if this is the last one
+	First bool   // the page is the first one
 	Rules []ruleLine
 }
 
-// pausedKind is a kind that is paused in a queue.
+// pausedKind is a paused kind with its queue.
 type pausedKind struct {
 	Queue string
 	inspect.KindPause
 }
 
-// PausedKinds returns the first kinds that are paused in these queues.
+// PausedKinds returns the first paused kinds of the queues.
 func (l queueList) PausedKinds() (list []pausedKind) {
 	for _, q := range l.Lines {
 		list = append(list, pausedKinds(q.QueueInfo)...)
@@ -46,7 +46,7 @@ func (l queueList) PausedKinds() (list []pausedKind) {
 	return list[:min(len(list), maxPageSize)]
 }
 
-// pausedKinds returns the kinds that are paused in a queue.
+// pausedKinds returns the paused kinds of a queue.
 func pausedKinds(q inspect.QueueInfo) (list []pausedKind) {
 	for _, k := range q.PausedKinds {
 		list = append(list, pausedKind{q.Name, k})
@@ -80,7 +80,7 @@ func (h *Handler) queuesPage(r *http.Request) (view, error) {
 	return view{"queues", "Queues", queueList{Lines: lines, Next: page.Next, First: q.text("after") == "", Rules: rules}}, err
 }
 
-// busiest returns the queues with the most pending and running jobs, by name.
+// busiest returns the queues with the most pending and running jobs, sorted by name.
 func busiest(list []inspect.QueueInfo) []inspect.QueueInfo {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b inspect.QueueInfo) int { return cmp.Compare(b.Pending+b.Running, a.Pending+a.Running) })

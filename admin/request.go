@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	maxQueryBytes   = 8 << 10 // of a URL
+	maxQueryBytes   = 8 << 10 // the size of a URL's query
 	maxBodyBytes    = newjob.MaxBytes
 	maxPageSize     = 200
 	defaultPageSize = 50
@@ -32,7 +32,7 @@ type parameters struct {
 	fault  error
 }
 
-// queryOf reads the query of a request. It may have only the known parameters, each once.
+// queryOf returns the parameters of a request. It refuses unknown parameters and repeated ones.
 func queryOf(r *http.Request, known ...string) *parameters {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *parameters) fail(err error) {
 
 func (p *parameters) text(name string) string { return p.values.Get(name) }
 
-// limit returns how many rows the request asks for.
+// limit returns the maximum number of rows of the answer.
 func (p *parameters) limit() int { return p.number("limit", defaultPageSize, maxPageSize) }
 
 // number returns a number from 1 to most, or byDefault if the parameter is missing.
@@ -99,7 +99,7 @@ func (p *parameters) time(name string) time.Time {
 	return t
 }
 
-// jobID returns the id in a request's path, and an error if it is invalid or check refuses the request.
+// jobID returns the id in a request's path. It returns an error if the id is invalid or check refuses the request.
 func jobID(r *http.Request, check func(*http.Request) error) (int64, error) {
 	text := r.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
@@ -109,8 +109,8 @@ func jobID(r *http.Request, check func(*http.Request) error) (int64, error) {
 	return id, check(r)
 }
 
-// nameMark follows a name in a path where paths cannot have the name: a mux does not match a slash as a segment, and browsers remove "." and
-// "..". A name never has a NUL.
+// nameMark follows a name that a path cannot have as a segment: a mux does not match a slash, and browsers remove "." and "..". No name has
+// a NUL.
 const nameMark = "\x00"
 
 // nameSegment returns a name as the last segment of a page's path.
@@ -130,7 +130,7 @@ func pathName(r *http.Request) string {
 	return name
 }
 
-// markSlash returns the request with a mark after the name of a queue or a schedule that is a slash.
+// markSlash adds the mark after the name of a queue or a schedule whose name is a slash.
 func (h *Handler) markSlash(r *http.Request) *http.Request {
 	way := r.URL.EscapedPath()
 	for _, before := range []string{base + "/queues/", base + "/schedules/", "/schedules/"} {
@@ -151,8 +151,8 @@ func (h *Handler) markSlash(r *http.Request) *http.Request {
 	return r
 }
 
-// readBody reads the body of a request. The server's timeouts bound how long that takes. It refuses a body that is too large,
-// before reading if the request has its length.
+// readBody returns the body of a request. The server's timeouts bound the time of the read. It refuses a body that is too large, before the
+// read if the request has its length.
 func readBody(w http.ResponseWriter, r *http.Request) error {
 	if err := checkEncoding(w, r); err != nil {
 		return err
@@ -175,11 +175,11 @@ func readBody(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// checkEncoding refuses a body that is compressed.
+// checkEncoding refuses a compressed body.
 func checkEncoding(w http.ResponseWriter, r *http.Request) error {
 	for _, encoding := range r.Header.Values("Content-Encoding") {
 		if encoding = strings.TrimSpace(encoding); encoding != "" && !strings.EqualFold(encoding, "identity") {
-			w.Header().Set("Accept-Encoding", "identity") // what may be sent: RFC 7694
+			w.Header().Set("Accept-Encoding", "identity") // the allowed encoding: RFC 7694
 			return &problem{Status: http.StatusUnsupportedMediaType, Code: "content-encoding",
 				Detail: fmt.Sprintf("the body has the Content-Encoding %.40q: send it uncompressed, without that header field", encoding)}
 		}
@@ -190,7 +190,7 @@ func checkEncoding(w http.ResponseWriter, r *http.Request) error {
 // noQuery refuses a query, for routes without parameters.
 func noQuery(r *http.Request) error { return queryOf(r).fault }
 
-// but names the parameters that there may be.
+// but lists allowed parameters.
 func but(known []string) string {
 	if len(known) == 0 {
 		return ""

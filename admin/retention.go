@@ -13,14 +13,14 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// ruleList are the rules for how long ended jobs are kept.
+// ruleList is the list of the rules of retention.
 type ruleList struct {
 	Rules []inspect.RetentionRule `json:"rules"`
 }
 
 // ruleChange is the answer to a change of a rule.
 type ruleChange struct {
-	Changed bool `json:"changed"` // false if there was nothing to change
+	Changed bool `json:"changed"` // false if the rule was the same already
 }
 
 func (h *Handler) retention(r *http.Request) (answer, error) {
@@ -31,7 +31,7 @@ func (h *Handler) retention(r *http.Request) (answer, error) {
 	return answer{body: ruleList{rules}}, err
 }
 
-// ruleRequest is the body that sets a rule.
+// ruleRequest is the body of a request that sets a rule.
 type ruleRequest struct {
 	Queue  string         `json:"queue"`
 	Kind   string         `json:"kind"`
@@ -68,10 +68,10 @@ func (h *Handler) removeRetention(r *http.Request) (answer, error) {
 	return answer{body: ruleChange{changed}}, err
 }
 
-// ruleLine is a rule as pages show it.
+// ruleLine is the row of a rule on pages.
 type ruleLine struct{ inspect.RetentionRule }
 
-// KeepText is how long the jobs are kept.
+// KeepText returns the time that jobs are kept, in words.
 func (l ruleLine) KeepText() string {
 	switch days := l.Keep / (24 * time.Hour); {
 	case l.Keep == jobs.Forever:
@@ -104,7 +104,7 @@ func (h *Handler) retentionForm(_ http.ResponseWriter, r *http.Request) (*view, 
 	days, err := strconv.ParseFloat(field("days"), 64)
 	switch rule.Keep = jobs.Forever; {
 	case field("days") == "":
-	case err != nil || !(days > 0 && days <= 36500): // NaN is neither
+	case err != nil || !(days > 0 && days <= 36500): // NaN fails both comparisons
 		return nil, flash{}, &jobs.InvalidError{Field: "days", Value: strconv.Quote(field("days")), Must: "be a number above 0, up to 36500"}
 	default:
 		rule.Keep = time.Duration(days * float64(24*time.Hour)).Round(time.Second)

@@ -2,7 +2,7 @@ package admin
 
 import "net/http"
 
-// route is an operation of the API. Its path is below base, as in openapi.json.
+// route is an operation of the API. Its path follows base, as in openapi.json.
 type route struct {
 	method, path string
 	serve        func(*Handler, *http.Request) (answer, error)

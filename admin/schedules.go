@@ -15,7 +15,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// How many ticks of a schedule an answer has.
+// The numbers of ticks of a schedule in an answer.
 const (
 	maxTicks     = 100
 	defaultTicks = 20
@@ -27,9 +27,9 @@ type schedule struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Options json.RawMessage `json:"options,omitempty"`
 	Status  string          `json:"state"`
-	Omitted []string        `json:"omitted,omitempty"` // the fields that are too large for a list
+	Omitted []string        `json:"omitted,omitempty"` // the names of fields that are too large for a list
 
-	Unknown []inspect.UnknownName `json:"unknown,omitempty"` // in the answer to a put
+	Unknown []inspect.UnknownName `json:"unknown,omitempty"` // only in the answer to a put
 }
 
 func scheduleOf(info jobs.ScheduleInfo) schedule {
@@ -49,7 +49,7 @@ func (s schedule) listed() schedule {
 
 type scheduleList struct {
 	Schedules []schedule `json:"schedules"`
-	Next      string     `json:"next,omitempty"` // the after of the next page, if there are more schedules
+	Next      string     `json:"next,omitempty"` // the parameter after of the next page; empty if this is the last one
 }
 
 func (h *Handler) listSchedules(r *http.Request) (answer, error) {
@@ -62,7 +62,7 @@ func (h *Handler) listSchedules(r *http.Request) (answer, error) {
 	return answer{body: list}, err
 }
 
-// schedulesAfter returns at most limit schedules whose names come after one.
+// schedulesAfter returns at most limit schedules whose names follow a name.
 func (h *Handler) schedulesAfter(ctx context.Context, after string, limit int) (scheduleList, error) {
 	if after != "" {
 		if err := jobs.ValidateName("after", after); err != nil {
@@ -84,7 +84,7 @@ func (h *Handler) schedulesAfter(ctx context.Context, after string, limit int) (
 	return page, nil
 }
 
-// scheduleName returns the name of a schedule in a request's path, and an error if it is invalid or check refuses the request.
+// scheduleName returns the name of a schedule in a request's path. It returns an error if the name is invalid or check refuses the request.
 func scheduleName(r *http.Request, check func(*http.Request) error) (string, error) {
 	name := pathName(r)
 	if err := jobs.ValidateName("schedule name", name); err != nil {
@@ -124,7 +124,7 @@ func (h *Handler) whySchedule(r *http.Request) (answer, error) {
 	return answer{body: diagnosis}, err
 }
 
-// scheduleRequest is the body that puts a schedule. Fields that are left out, and empty texts, have the library's defaults.
+// scheduleRequest is the body of a request that puts a schedule. Missing fields and empty texts mean the library's defaults.
 type scheduleRequest struct {
 	newjob.Common
 	Cron    *string        `json:"cron"`
@@ -223,7 +223,7 @@ func (h *Handler) deleteSchedule(r *http.Request) (answer, error) {
 type schedulePausing struct {
 	Schedule string `json:"schedule"`
 	Paused   bool   `json:"paused"`
-	Changed  bool   `json:"changed"` // false if the schedule was in this state before
+	Changed  bool   `json:"changed"` // false if the schedule was already in this state
 }
 
 func (h *Handler) pauseSchedule(r *http.Request) (answer, error) {
@@ -243,9 +243,9 @@ func (h *Handler) setSchedule(r *http.Request, paused bool, set func(context.Con
 	return answer{body: schedulePausing{name, paused, changed}}, err
 }
 
-// started is the answer to a run at once.
+// started is the answer to a request to run a schedule at once.
 type started struct {
-	ID int64 `json:"id"` // of the job
+	ID int64 `json:"id"` // the id of the job
 }
 
 func (h *Handler) runSchedule(r *http.Request) (answer, error) {
@@ -260,7 +260,7 @@ func (h *Handler) runSchedule(r *http.Request) (answer, error) {
 	return answer{status: http.StatusCreated, body: started{id}, location: fmt.Sprint("/jobs/", id)}, nil
 }
 
-// withFault returns the error of a run at once; for a schedule that has a fault, a problem with the fault, which may be the cause.
+// withFault returns the error of a run at once. If the schedule has a fault, it returns a problem with the fault, the likely cause.
 func (h *Handler) withFault(ctx context.Context, name string, err error) error {
 	if problemOf(err).Code != "internal" {
 		return err

@@ -10,21 +10,21 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// schedulesPerPage is how many schedules a page lists: each has a strip of its next days.
+// schedulesPerPage is the maximum number of schedules on a page: each has a strip of its next days.
 const schedulesPerPage = 50
 
-// scheduleView is a schedule as pages show it.
+// scheduleView is a schedule on pages.
 type scheduleView struct {
 	schedule
 	Week []calendar.Day      // nil if the specification or the zone cannot be read
-	Past []jobs.ScheduleTick // newest first; on its own page
+	Past []jobs.ScheduleTick // newest first; only on the page of the schedule
 }
 
 // schedulesView is a page of the list of schedules.
 type schedulesView struct {
 	Lines []scheduleView
-	Next  string // the name after which the next page begins, if there is one
-	First bool   // it is the first page
+	Next  string // the name before the next page; empty if this is the last one
+	First bool   // the page is the first one
 }
 
 func (h *Handler) schedulesPage(r *http.Request) (view, error) {
@@ -66,7 +66,7 @@ func (h *Handler) scheduleView(s schedule) scheduleView {
 	return scheduleView{schedule: s, Week: week}
 }
 
-// Class returns the class of CSS of the state.
+// Class returns the CSS class of the state.
 func (v scheduleView) Class() string {
 	return map[string]string{
 		jobs.ScheduleActive: "done", jobs.SchedulePaused: "paused", jobs.ScheduleUndeclared: "pending", jobs.ScheduleFaulty: "failed",
@@ -80,10 +80,10 @@ func (v scheduleView) Label() string {
 	}[v.Status]
 }
 
-// IsPaused reports whether the schedule is paused, whatever else its state is.
+// IsPaused reports whether the schedule is paused. A paused schedule may have another state, such as a fault.
 func (v scheduleView) IsPaused() bool { return !v.Paused.IsZero() }
 
-// Idle returns why the ticks of the strip give no jobs now, or "".
+// Idle returns the reason why the ticks of the strip enqueue no jobs now, or "".
 func (v scheduleView) Idle() string {
 	return map[string]string{
 		jobs.SchedulePaused:     "It is paused: no job is enqueued until it is resumed.",
@@ -100,7 +100,7 @@ func (v scheduleView) NoWorker() string {
 	return fmt.Sprintf("No live worker takes jobs of the kind %q from queue %q: the jobs of the schedule wait.", v.Kind, v.Queue)
 }
 
-// Clock returns a time by the clock of the schedule's zone.
+// Clock returns a time in the zone of the schedule.
 func (v scheduleView) Clock(t time.Time) string {
 	zone := time.UTC
 	if len(v.Week) > 0 {
@@ -109,7 +109,7 @@ func (v scheduleView) Clock(t time.Time) string {
 	return t.In(zone).Format("Mon 2 Jan 2006 15:04:05 MST")
 }
 
-// TickClass returns the class of CSS of what came of a tick.
+// TickClass returns the CSS class of the outcome of a tick.
 func (v scheduleView) TickClass(o jobs.TickOutcome) string {
 	classes := map[jobs.TickOutcome]string{
 		jobs.TickEnqueued: "done", jobs.TickAsked: "running", jobs.TickOwed: "pending", jobs.TickMissed: "failed",
@@ -117,7 +117,7 @@ func (v scheduleView) TickClass(o jobs.TickOutcome) string {
 	return cmp.Or(classes[o], "cancelled")
 }
 
-// TickLabel returns what came of a tick in words.
+// TickLabel returns the outcome of a tick in words.
 func (v scheduleView) TickLabel(o jobs.TickOutcome) string {
 	labels := map[jobs.TickOutcome]string{
 		jobs.TickEnqueued: "Enqueued", jobs.TickAsked: "Run at once", jobs.TickOwed: "Waits for the end of the last job",
@@ -126,7 +126,7 @@ func (v scheduleView) TickLabel(o jobs.TickOutcome) string {
 	return cmp.Or(labels[o], string(o))
 }
 
-// changeSchedule runs, pauses, resumes or deletes a schedule, as the pressed button says.
+// changeSchedule runs, pauses, resumes or deletes a schedule. The pressed button decides.
 func (h *Handler) changeSchedule(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
 	name, do := r.PostForm.Get("name"), r.PostForm.Get("do")
 	change, known := map[string]struct {
@@ -158,13 +158,13 @@ func (h *Handler) changeSchedule(_ http.ResponseWriter, r *http.Request) (*view,
 	if job, ok := a.body.(started); ok {
 		text = fmt.Sprintf("Schedule %s %s, as job %d.", name, change.done, job.ID)
 	}
-	if do == "delete" { // it has no page any more
+	if do == "delete" { // the page of the schedule is gone
 		r.PostForm.Set("back", h.config.Prefix+"/schedules")
 	}
 	return nil, flash{OK: true, Text: text}, nil
 }
 
-// confirmSchedule asks the user to confirm that a schedule is deleted.
+// confirmSchedule asks the user to confirm the deletion of a schedule.
 func (h *Handler) confirmSchedule(r *http.Request, name string) (*view, error) {
 	if err := jobs.ValidateName("schedule name", name); err != nil {
 		return nil, err

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// heartbeatEvery is how often a client gets a comment while nothing changes. Proxies close silent connections, and a write
-	// detects a client that has gone.
+	// heartbeatEvery is the interval of comments while nothing changes. Proxies close silent connections, and a write detects a client
+	// that has disconnected.
 	heartbeatEvery = 15 * time.Second
 
-	// eventTimeout is how long a client may take to read an event before its stream ends.
+	// eventTimeout bounds the time of a write to a client. After it the stream ends.
 	eventTimeout = 10 * time.Second
 
-	// maxStreamAge bounds how long a stream lasts. Clients reconnect by themselves, and their credentials are checked again: a
+	// maxStreamAge bounds the age of a stream. Clients reconnect by themselves, and the handler checks their credentials again: a
 	// revoked token or a locked user then gets no more events.
 	maxStreamAge = 15 * time.Minute
 
-	// reconnectAfter is after how long a client should reconnect when its stream has ended.
+	// reconnectAfter is the delay before a client reconnects after the end of its stream.
 	reconnectAfter = 2 * time.Second
 )
 
@@ -32,11 +32,11 @@ func (h *Handler) events(r *http.Request) (answer, error) {
 	return answer{stream: h.stream}, nil
 }
 
-// Close ends the event streams and refuses new ones. It is for [http.Server.RegisterOnShutdown]: a server that shuts down waits
-// for requests to end, and event streams last for minutes. Other requests are still served.
+// Close ends the event streams and refuses new ones. Pass it to [http.Server.RegisterOnShutdown]: a server that shuts down waits
+// for the end of requests, and event streams last for minutes. The handler still serves other requests.
 func (h *Handler) Close() { h.feed.close() }
 
-// stream writes events until the client leaves or stops reading, maxStreamAge is over, or the handler is closed.
+// stream writes events until the client disconnects or stops reading, maxStreamAge is over, or Close is called.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	// The server's timeouts are for short requests.
@@ -63,7 +63,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	heartbeat := time.NewTicker(h.heartbeatEvery)
 	defer heartbeat.Stop()
-	over := time.NewTimer(h.maxStreamAge - rand.N(h.maxStreamAge/5)) // so that clients that connected together do not reconnect together
+	over := time.NewTimer(h.maxStreamAge - rand.N(h.maxStreamAge/5)) // spreads the reconnects of clients that connected together
 	defer over.Stop()
 	for {
 		text := []byte(": nothing new\n\n")
@@ -83,7 +83,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// supported ignores the error of a middleware's ResponseWriter that cannot control the connection: events then arrive when the
+// supported drops the error of a ResponseWriter, of a middleware, that cannot control the connection. Events then arrive when the
 // middleware flushes them.
 func supported(err error) error {
 	if errors.Is(err, http.ErrNotSupported) {

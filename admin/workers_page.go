@@ -7,10 +7,10 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// lateAfter is after how long without a heartbeat a worker is shown as late. A worker sends one each ten seconds.
+// lateAfter is the age of the last heartbeat from which pages show a worker as late. A worker sends a heartbeat every ten seconds.
 const lateAfter = 15 * time.Second
 
-// workerLine is a worker as pages show it.
+// workerLine is the row of a worker on pages.
 type workerLine struct {
 	inspect.WorkerInfo
 	Slots int

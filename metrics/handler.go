@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// mostScrapes is how many requests are served at the same time.
+// mostScrapes is the maximum number of concurrent requests.
 const mostScrapes = 8
 
 // Handler returns an HTTP handler that serves collectors, such as [Metrics] and a [Queue], to Prometheus. It returns an error

@@ -1,9 +1,9 @@
-// Package metrics exports a queue's metrics to Prometheus. [Metrics] counts what this process does; an observer reports it.
-// [Queue] exports the contents of the queue, which it reads from the database when Prometheus asks. docs/metrics.md lists all
+// Package metrics exports a queue's metrics to Prometheus. [Metrics] counts the work of this process, from the calls of an observer.
+// [Queue] exports the contents of the queue, which it reads from the database at each scrape. docs/metrics.md lists all
 // metrics.
 //
-// The values of the labels queue and kind are chosen by those who enqueue. A process distinguishes at most 500 pairs of them;
-// it counts later ones as _other.
+// Callers that enqueue choose the values of the labels queue and kind. A process distinguishes at most 500 pairs of them; it counts later
+// ones as _other.
 package metrics
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Metrics holds counts and durations of what this process does with a queue. Make it with [New], register it with Prometheus,
+// Metrics holds the counts and durations of this process's work with a queue. Make it with [New], register it with Prometheus,
 // and open the engine with its [Metrics.Observer]. One Metrics can serve several stores. It may be used concurrently.
 type Metrics struct {
 	names    labels.Names
@@ -29,7 +29,7 @@ type Metrics struct {
 	wakeUps  *prometheus.CounterVec
 }
 
-// jobMetrics are by queue and kind.
+// jobMetrics holds the metrics with the labels queue and kind.
 type jobMetrics struct {
 	enqueued, existed  *prometheus.CounterVec
 	attempts, failures *prometheus.CounterVec
@@ -38,19 +38,19 @@ type jobMetrics struct {
 	waits, runs        *prometheus.HistogramVec
 }
 
-// rescueMetrics count what was taken from dead workers.
+// rescueMetrics holds the metrics of jobs that were rescued from dead workers.
 type rescueMetrics struct {
 	attempts, jobs *prometheus.CounterVec
 }
 
-// turnMetrics describe the runner's transactions.
+// turnMetrics holds the metrics of the runner's transactions.
 type turnMetrics struct {
 	took              prometheus.Histogram
 	recorded, claimed prometheus.Histogram
 	promoted          prometheus.Counter
 }
 
-// databaseMetrics describe groups of writes that share a transaction, statements, and errors.
+// databaseMetrics holds the metrics of group commits, statements and errors.
 type databaseMetrics struct {
 	writes, commits prometheus.Histogram
 	queries         *prometheus.HistogramVec
@@ -58,18 +58,18 @@ type databaseMetrics struct {
 	errors          *prometheus.CounterVec
 }
 
-// seconds returns the bounds of the buckets of histograms of a job's durations.
+// seconds returns the bounds of the buckets for the durations of a job.
 func seconds() []float64 {
 	return []float64{.001, .005, .025, .1, .5, 1, 5, 15, 60, 300, 900, 3600, 6 * 3600}
 }
 
-// databaseSeconds returns those of histograms of the database's durations.
+// databaseSeconds returns the bounds of the buckets for the durations of the database.
 func databaseSeconds() []float64 { return []float64{.00005, .0002, .001, .005, .02, .1, .5, 2, 10} }
 
-// sizes returns those of histograms of batch sizes.
+// sizes returns the bounds of the buckets for the sizes of batches.
 func sizes() []float64 { return []float64{0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} }
 
-// New returns Metrics that are all zero.
+// New returns Metrics whose counts are 0.
 func New() *Metrics {
 	m := new(Metrics)
 	job := []string{"queue", "kind"}

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// readTimeout bounds one reading of the queue.
+	// readTimeout bounds the time of one reading of the queue.
 	readTimeout = 5 * time.Second
 
-	// cacheFor is how long a reading is served again, however many Prometheus servers scrape however often.
+	// cacheFor is the maximum age of a reading that is served again. It bounds the load of many or frequent scrapes.
 	cacheFor = 5 * time.Second
 )
 
-// Queue exports what a queue holds, whichever process enqueued it. Register it with Prometheus in one of the processes that
-// share a database. Make it with [NewQueue].
+// Queue exports the contents of a queue: the jobs of all processes. Register it with Prometheus in one of the processes that share a
+// database. Make it with [NewQueue].
 type Queue struct {
 	client *jobs.Client
 	log    *slog.Logger
@@ -40,7 +40,7 @@ type Queue struct {
 type reading struct {
 	at     time.Time
 	ok     bool
-	clock  time.Time // by the store's clock
+	clock  time.Time // the time of the reading by the store's clock
 	stats  inspect.Stats
 	queues []inspect.QueueInfo
 	waits  []inspect.Wait
@@ -49,8 +49,7 @@ type reading struct {
 	schedules inspect.ScheduleStats
 }
 
-// NewQueue returns a collector of a client's queue. It logs to log when the database cannot be read; a goroutine of its
-// own gives the messages to the logger's handler.
+// NewQueue returns a collector of a client's queue. It logs failed reads to log; a goroutine of its own calls the logger's handler.
 func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
@@ -130,7 +129,7 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	r.unhandled(gauge, q)
 }
 
-// unhandled gives what no live worker takes: jobs, schedules and versions of payloads.
+// unhandled exports the jobs, schedules and versions of payloads that no live worker takes.
 func (r reading) unhandled(gauge func(d *prometheus.Desc, value float64, labels ...string), q *Queue) {
 	for pair, n := range sumPairs(r.stats.Unhandled, func(u inspect.UnhandledWork) (queue, kind string, n int64) { return u.Queue, u.Kind, u.Jobs }) {
 		gauge(q.unhandled, float64(n), pair[0], pair[1])
@@ -160,7 +159,8 @@ func sumPairs[T any](list []T, of func(T) (queue, kind string, n int64)) map[[2]
 	return sums
 }
 
-// validLabels adds up under the nearest valid UTF-8 what has names that are none, which only a row past the CHECKs has.
+// validLabels replaces invalid UTF-8 in names, and adds up the entries whose names become equal. Only a row without the CHECKs has such
+// a name.
 func validLabels(counts map[string]int64) map[string]int64 {
 	valid := make(map[string]int64, len(counts))
 	for name, n := range counts {
@@ -169,7 +169,7 @@ func validLabels(counts map[string]int64) map[string]int64 {
 	return valid
 }
 
-// sumQueues returns the queues by label, with the sum of those that share a label.
+// sumQueues returns the queues by label. Queues that share a label are added up.
 func sumQueues(known *labels.Names, list []inspect.QueueInfo) map[string]inspect.QueueInfo {
 	sums := map[string]inspect.QueueInfo{}
 	for _, info := range list {
@@ -180,7 +180,7 @@ func sumQueues(known *labels.Names, list []inspect.QueueInfo) map[string]inspect
 		sum.Running += info.Running
 		sum.Slots += info.Slots
 		sum.PausedKinds = append(sum.PausedKinds, info.PausedKinds...)
-		if !info.PausedAt.IsZero() { // any of them counts
+		if !info.PausedAt.IsZero() { // one paused queue of a label is enough
 			sum.PausedAt = info.PausedAt
 		}
 		sums[name] = sum
@@ -188,13 +188,13 @@ func sumQueues(known *labels.Names, list []inspect.QueueInfo) map[string]inspect
 	return sums
 }
 
-// wait is a queue's label, with the jobs that a pause holds, or the others.
+// wait is the label of a queue, and whether its jobs are paused.
 type wait struct {
 	queue  string
 	paused bool
 }
 
-// oldestOf returns since when the oldest due job waits.
+// oldestOf returns the time since which the oldest due job waits.
 func oldestOf(known *labels.Names, list []inspect.Wait) map[wait]time.Time {
 	oldest := map[wait]time.Time{}
 	for _, w := range list {
@@ -206,7 +206,7 @@ func oldestOf(known *labels.Names, list []inspect.Wait) map[wait]time.Time {
 	return oldest
 }
 
-// read returns the last reading, or reads the database if that is older than cacheFor.
+// read returns the last reading, or a new one if the last is older than cacheFor.
 func (q *Queue) read() reading {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -217,7 +217,7 @@ func (q *Queue) read() reading {
 	defer cancel()
 	var r reading
 	inspector := inspect.New(q.client)
-	snapshot, err := inspector.Snapshot(ctx) // at once: to count the waiting jobs is most of the cost
+	snapshot, err := inspector.Snapshot(ctx) // one read for all: the count of the waiting jobs is most of the cost
 	if r.stats, r.queues, r.waits = snapshot.Stats, snapshot.Queues, snapshot.Waits; err == nil {
 		r.refusals, err = inspector.Refusals(ctx)
 	}

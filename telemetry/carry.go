@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// inject returns a job's metadata with the trace context of ctx added. It keeps fields that exist: they are the application's.
-// ok is false if nothing is added, as to metadata that is not a JSON object.
+// inject returns a job's metadata with the trace context of ctx. It does not replace existing fields, which are the application's. ok is
+// false if it adds nothing, such as to metadata that is not a JSON object.
 func inject(ctx context.Context, p propagation.TextMapPropagator, metadata json.RawMessage) (merged map[string]json.RawMessage, ok bool) {
 	carried := propagation.MapCarrier{}
 	p.Inject(ctx, carried)
@@ -30,7 +30,7 @@ func inject(ctx context.Context, p propagation.TextMapPropagator, metadata json.
 	return merged, ok
 }
 
-// carrier returns the fields of a job's metadata that are strings.
+// carrier returns the fields of a job's metadata whose values are strings.
 func carrier(metadata json.RawMessage) propagation.MapCarrier {
 	carried := propagation.MapCarrier{}
 	var fields map[string]json.RawMessage
@@ -39,7 +39,7 @@ func carrier(metadata json.RawMessage) propagation.MapCarrier {
 	}
 	for key, field := range fields {
 		var text string
-		if json.Unmarshal(field, &text) == nil { // others are the application's
+		if json.Unmarshal(field, &text) == nil { // other fields are the application's
 			carried[key] = text
 		}
 	}

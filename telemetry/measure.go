@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// instruments holds the counters and histograms.
+// instruments holds the counters and histograms of a Telemetry.
 type instruments struct {
 	names                             labels.Names
 	enqueued, started, databaseErrors metric.Int64Counter

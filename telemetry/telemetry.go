@@ -24,14 +24,14 @@ import (
 // scope is this package's name in OpenTelemetry.
 const scope = "github.com/sqluice/sqluice/telemetry"
 
-// Config says where traces and metrics go. The zero value of every field is its default.
+// Config configures a Telemetry. The zero value of every field is its default.
 type Config struct {
 	TracerProvider trace.TracerProvider          // the global one if nil
 	MeterProvider  metric.MeterProvider          // the global one if nil
 	Propagator     propagation.TextMapPropagator // the W3C's trace context if nil
 
-	// Link starts a new trace for each attempt, with a link to the enqueue, instead of continuing the enqueue's trace. It is
-	// for jobs that run long after their enqueue.
+	// Link starts a new trace for each attempt, with a link to the enqueue, instead of continuing the enqueue's trace. It suits
+	// jobs that run long after their enqueue.
 	Link bool
 }
 
@@ -62,7 +62,7 @@ func New(c Config) (*Telemetry, error) {
 }
 
 // Enqueue is a client's middleware, for jobs.WithMiddleware. It makes a span for each enqueue; the spans of the attempts are its
-// children, or linked to it. It does not change metadata that is not a JSON object; the attempts of such a job start a new trace.
+// children, or linked to it. It does not change metadata that is not a JSON object: the attempts of such a job start a new trace.
 func (t *Telemetry) Enqueue(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 	return func(ctx context.Context, r *jobs.EnqueueRequest) error {
 		job := r.Job()
@@ -86,14 +86,14 @@ func (t *Telemetry) Enqueue(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 	}
 }
 
-// Run is a runner's middleware, for jobs.Config.Middleware. It makes a span for each attempt. The span has the handler's error
-// as it is recorded, without the values that the kind marks as sensitive: see [jobs.Job.Withhold].
+// Run is a runner's middleware, for jobs.Config.Middleware. It makes a span for each attempt. The span has the recorded
+// error of the handler, without the values that the kind marks as sensitive: see [jobs.Job.Withhold].
 func (t *Telemetry) Run(next jobs.RunFunc) jobs.RunFunc {
 	return func(ctx context.Context, job jobs.Job) error {
 		ctx, span := t.begin(ctx, job)
 		returned := false
 		defer func() {
-			// A recover here would lose the stack that is recorded with the attempt.
+			// A recover here would lose the stack of the attempt's error.
 			if !returned {
 				span.SetAttributes(attribute.String("error.type", "panic"))
 				span.SetStatus(codes.Error, "the handler panicked, or called runtime.Goexit")
@@ -131,11 +131,11 @@ func common(operation, operationType, queue, kind string) []attribute.KeyValue {
 	}
 }
 
-// withholdTimeout bounds how long reading the marks of sensitive fields takes.
+// withholdTimeout bounds the read of the marks of sensitive fields.
 const withholdTimeout = 5 * time.Second
 
-// endSpan records in the span what becomes of the job. Only a failed attempt is an error; a snoozed, cancelled, released or lost
-// one, and one that its worker could not run, is not.
+// endSpan records the outcome of the attempt in the span. Only a failed attempt is an error: a snoozed, cancelled, released or lost one is
+// not, nor is one that its worker could not run.
 func endSpan(ctx context.Context, span trace.Span, job jobs.Job, err error) {
 	fate := jobs.FateOf(err)
 	if fate == jobs.FateRetry {
@@ -162,8 +162,8 @@ func endSpan(ctx context.Context, span trace.Span, job jobs.Job, err error) {
 	recordError(span, err, text)
 }
 
-// recordError adds an error to the span with a text without sensitive values. It adds the event that [trace.Span.RecordError]
-// would, which uses the error's own text.
+// recordError adds an error to the span, with a text without sensitive values. It adds the event itself, because
+// [trace.Span.RecordError] uses the error's own text.
 func recordError(span trace.Span, err error, text string) {
 	errorType := fmt.Sprintf("%T", err)
 	span.AddEvent("exception", trace.WithAttributes(attribute.String("exception.type", errorType), attribute.String("exception.message", text)))

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	days   = 7   // of a week
-	most   = 100 // ticks that are counted in a day
-	listed = 6   // ticks of a day that its title names
+	days   = 7   // the days of a strip
+	most   = 100 // the maximum number of counted ticks of a day
+	listed = 6   // the maximum number of ticks in the title of a day
 )
 
-// Day is a day of a schedule's zone.
+// Day is a day in the zone of a schedule.
 type Day struct {
 	Start time.Time   // in the zone: the beginning of the day, or now for the first one
 	Ticks int         // at most 100
-	More  bool        // there are more than these
+	More  bool        // the day has more than these
 	First []time.Time // the first ticks, at most 6, in the zone
 }
 
-// Week returns the days of a zone from now on, with the ticks of a specification that are later than now and not before next. next is
-// the schedule's next tick, which an @every specification counts from; it may be zero for others. The error says that the specification
-// or the zone cannot be read. The work is bounded: a day's ticks are counted up to 100.
+// Week returns the next days of a zone, with the ticks of a specification that are later than now and not before next. next is the next tick
+// of the schedule, which an @every specification counts from; it may be zero for others. Week returns an error for an invalid specification
+// or zone. It counts at most 100 ticks of a day.
 func Week(spec, zone string, next, now time.Time) ([]Day, error) {
 	s, err := cron.Parse(spec)
 	if err != nil {
@@ -35,7 +35,7 @@ func Week(spec, zone string, next, now time.Time) ([]Day, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A day begins at its first instant, which is not midnight where the zone leaves midnight out.
+	// A day begins at its first instant. That is later than midnight if the zone skips midnight.
 	midnight, err := cron.Parse("@daily")
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func firstOf(every time.Duration, next, after time.Time) time.Time {
 // Name returns the short name of the day of the week.
 func (d Day) Name() string { return d.Start.Format("Mon") }
 
-// Count returns how many ticks the day has, such as "3" or "100+".
+// Count returns the number of ticks of the day as text, such as "3" or "100+".
 func (d Day) Count() string {
 	if d.More {
 		return strconv.Itoa(d.Ticks) + "+"
@@ -91,7 +91,7 @@ func (d Day) Count() string {
 	return strconv.Itoa(d.Ticks)
 }
 
-// Title names the day and its first ticks, by the clock of the zone.
+// Title returns the date of the day and its first ticks, by the clock of the zone.
 func (d Day) Title() string {
 	var text strings.Builder
 	text.WriteString(d.Start.Format("Mon 2 Jan: "))
@@ -113,7 +113,7 @@ func (d Day) Title() string {
 	return text.String()
 }
 
-// clock returns the time of a day, with seconds if it has any.
+// clock returns the time of day, with seconds unless they are 0.
 func clock(t time.Time) string {
 	if t.Second() != 0 {
 		return t.Format("15:04:05")

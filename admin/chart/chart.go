@@ -10,12 +10,12 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// Chart holds lines over the same steps of time. Templates draw it as SVG, and the script replaces that by an interactive chart.
+// Chart holds lines over the same steps of time. Templates draw it as SVG; the script replaces the SVG by an interactive chart.
 type Chart struct {
 	Title string    `json:"title"`
 	Unit  string    `json:"unit"`  // "jobs", or "ms"
 	Times []int64   `json:"times"` // the start of each step, in Unix seconds
-	Step  int64     `json:"step"`  // its length in seconds
+	Step  int64     `json:"step"`  // the length of a step in seconds
 	Lines []Line    `json:"lines"`
 	Until time.Time `json:"-"`
 	Since time.Time `json:"-"`
@@ -24,12 +24,13 @@ type Chart struct {
 // Line is a line of a chart: a value for each step, nil if there is none.
 type Line struct {
 	Name   string     `json:"name"`
-	Class  string     `json:"class"` // of CSS: its colour
-	Area   bool       `json:"area"`  // the area below is filled
+	Class  string     `json:"class"` // the CSS class, for the colour
+	Area   bool       `json:"area"`  // fill the area below the line
 	Values []*float64 `json:"values"`
 }
 
-// Begin returns a history from one step before its first jobs on, with at least least steps. One without jobs is unchanged.
+// Begin returns the part of a history from one step before its first jobs on, with at least least steps. It returns a history without
+// jobs unchanged.
 func Begin(h inspect.History, least int) inspect.History {
 	first := slices.IndexFunc(h.Intervals, func(i inspect.Interval) bool {
 		return i.Done+i.Failed+i.Retried+i.Cancelled+i.Wait.Jobs+i.Run.Jobs > 0
@@ -60,7 +61,7 @@ func New(title, unit string, h inspect.History, lines ...Series) Chart {
 	return c
 }
 
-// Series says how a line's values come from the history.
+// Series defines the values of a line by a function of the history.
 type Series struct {
 	name, class string
 	area        bool
@@ -99,7 +100,7 @@ func (c Chart) JSON() (string, error) {
 	return string(text), err
 }
 
-// Most returns the greatest value, and 1 at least, so that it can be a divisor.
+// Most returns the greatest value, but at least 1, because it is a divisor.
 func (c Chart) Most() float64 {
 	most := 1.0
 	for _, line := range c.Lines {
@@ -118,7 +119,7 @@ func (c Chart) Line(l Line) string { return c.path(l, false) }
 // Area returns the SVG path of the area below a line.
 func (c Chart) Area(l Line) string { return c.path(l, true) }
 
-// Points returns the SVG path of the dots of a line of few values, and of single values between gaps. A value of 0 has none.
+// Points returns the SVG path of the dots of a line with few values, and of single values between gaps. A value of 0 has no dot.
 func (c Chart) Points(l Line) string {
 	const few = 20
 	var out strings.Builder

@@ -12,8 +12,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// checkIdle returns an error while workers of the source live, or jobs run. It rescues jobs of dead workers first: no
-// runner may be there to do so.
+// checkIdle returns an error if a worker of the source lives or a job runs. It first rescues the jobs of dead workers, because the
+// source may have no runner that would.
 func (m *mover) checkIdle(ctx context.Context) error {
 	if err := inspect.New(m.From.client()).RescueGone(ctx, m.Logger); err != nil {
 		return m.From.fault(err)
@@ -43,7 +43,7 @@ func (m *mover) checkIdle(ctx context.Context) error {
 	return nil
 }
 
-// alive returns ErrLive with the workers' names.
+// alive returns ErrLive with the names of the workers.
 func alive(workers []db.Worker, now time.Time) error {
 	var names []string
 	for _, w := range workers {
@@ -53,13 +53,13 @@ func alive(workers []db.Worker, now time.Time) error {
 	return fmt.Errorf("%w: %s", ErrLive, strings.Join(names, ", "))
 }
 
-// checkEmpty returns an error unless the target has no rows but those of workers that have ended.
+// checkEmpty returns an error if the target has rows, except rows of workers that have ended.
 func (m *mover) checkEmpty(ctx context.Context) error {
 	has, err := m.To.contents(ctx)
 	if err != nil {
 		return err
 	}
-	if len(has.rows) == 0 && len(has.live) > 0 { // the target was tried out, perhaps, and its worker killed
+	if len(has.rows) == 0 && len(has.live) > 0 { // such as after a trial of the target whose worker was killed
 		if err := inspect.New(m.To.client()).RescueGone(ctx, m.Logger); err != nil {
 			return m.To.fault(err)
 		}
@@ -76,9 +76,9 @@ func (m *mover) checkEmpty(ctx context.Context) error {
 	return nil
 }
 
-// contents is what a side has.
+// contents holds the rows and the live workers of a side.
 type contents struct {
-	rows []string // of the tables that have some, in words, except for workers and what their programs declared
+	rows []string // the names of the rows of each table that is not empty, without workers and declarations
 	live []db.Worker
 }
 
@@ -93,7 +93,7 @@ func (s Side) contents(ctx context.Context) (has contents, err error) {
 	return has, s.fault(err)
 }
 
-// filled returns what the rows of those tables are, in words, that have some.
+// filled returns the names of the rows of each table that is not empty.
 func filled(ctx context.Context, q db.Querier, tables []table) (rows []string, err error) {
 	for _, t := range tables {
 		list, err := t.list(ctx, q, first, 1)

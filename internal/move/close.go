@@ -11,10 +11,10 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// undoWithin bounds the reopening of a side after the move was refused or interrupted.
+// undoWithin bounds the time for the reopening of a side after a refusal or an interruption.
 const undoWithin = 30 * time.Second
 
-// closeSource begins a move. It makes every check first that needs no closing.
+// closeSource begins a move: it makes the checks that an open source allows, and closes the source.
 func (m *mover) closeSource(ctx context.Context) error {
 	m.Progress(Progress{Doing: "looking at both sides", Percent: -1})
 	if err := m.checkEmpty(ctx); err != nil {
@@ -33,15 +33,15 @@ func (m *mover) closeSource(ctx context.Context) error {
 	return m.closeTarget(ctx)
 }
 
-// closeTarget continues when the source is closed and the target is not. Every failure here opens the source again:
-// nothing has been copied.
+// closeTarget continues a move whose source is closed and whose target is open. Every failure opens the source again, because no row
+// has been copied.
 func (m *mover) closeTarget(ctx context.Context) error {
-	// Rows that are being added to the source are committed before this returns, or rolled back.
+	// Transactions that add rows to the source have ended when this returns.
 	m.Progress(Progress{Doing: "waiting for transactions on " + m.From.Name, Percent: -1})
 	if err := m.From.Store.Upkeep().Settle(ctx); err != nil {
 		return m.undo(ctx, m.From.fault(fmt.Errorf("wait for transactions: %w", err)))
 	}
-	// A worker may have started between the first check and the closing; none can now.
+	// A worker may have started between the first check and the closing. Now none can start.
 	if err := m.checkIdle(ctx); err != nil {
 		return m.undo(ctx, err)
 	}
@@ -52,8 +52,8 @@ func (m *mover) closeTarget(ctx context.Context) error {
 	return m.undoBoth(ctx, err)
 }
 
-// prepareTarget closes the target and checks that it was empty by then. It reserves ids before the first row comes: a
-// role without that right should fail now. Of several calls for one move only one completes this and adds rows.
+// prepareTarget closes the target and checks that it is empty. It reserves ids before the first row is added, so that a role without that
+// right fails early. Of several calls for one move only one completes prepareTarget and adds rows.
 func (m *mover) prepareTarget(ctx context.Context) error {
 	if err := m.To.close(ctx, in, m.token+markPreparing, m.From.Name); err != nil {
 		return err
@@ -68,8 +68,8 @@ func (m *mover) prepareTarget(ctx context.Context) error {
 	if err := m.reserveIDs(ctx, m.token+markPreparing); err != nil {
 		return err
 	}
-	// Ended workers are no history where there are no jobs, and their ids may conflict. What their programs declared goes with them. The transaction that only one
-	// call completes deletes them, so that no call removes the rows of a faster one.
+	// Without jobs, ended workers are no history, and their ids may conflict: they go, with their declarations. They are deleted in the
+	// transaction that only one call completes, so that no call removes the rows of a faster one.
 	filling := db.CloseQueueParams{Direction: in, Token: m.token, Peer: m.From.Name}
 	n, err := m.To.mark(ctx, m.token+markPreparing, filling, func(ctx context.Context, q db.Querier) error {
 		if _, err := q.DeleteEndedWorkers(ctx, math.MaxInt64); err != nil {
@@ -83,8 +83,8 @@ func (m *mover) prepareTarget(ctx context.Context) error {
 	return err
 }
 
-// close adds the row that closes a side, and checks that it is the only one: two moves can close one database at the
-// same time, in different directions.
+// close adds the row that closes a side, and checks that the side has no other: two moves can close one database at the same time, in
+// different directions.
 func (s Side) close(ctx context.Context, direction, token, peer string) error {
 	err := s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		_, err := q.CloseQueue(ctx, db.CloseQueueParams{
@@ -108,13 +108,13 @@ func (s Side) close(ctx context.Context, direction, token, peer string) error {
 	case theirs != mine:
 		return s.fault(fmt.Errorf("%w, since a moment ago", ErrElsewhere))
 	case row.Direction != direction:
-		return ErrSame // under another name
+		return ErrSame // both names lead to one database
 	}
 	return nil
 }
 
-// mark replaces the row with a token by another one, and runs fn in the same transaction. Zero rows mean that the row
-// no longer exists, and nothing was done.
+// mark replaces the row with a token by another one, and runs fn in the same transaction. It returns zero rows, and has changed nothing,
+// if the row does not exist any more.
 func (s Side) mark(
 	ctx context.Context, token string, row db.CloseQueueParams, also func(context.Context, db.Querier) error,
 ) (n int64, err error) {
@@ -140,7 +140,7 @@ func (s Side) mark(
 	return n, nil
 }
 
-// open removes the row with a token. It returns zero rows when there is none.
+// open removes the row with a token. It returns zero rows if there is no such row.
 func (s Side) open(ctx context.Context, token string) (n int64, err error) {
 	err = s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		n, err = q.OpenQueue(ctx, token)
@@ -152,7 +152,7 @@ func (s Side) open(ctx context.Context, token string) (n int64, err error) {
 	return n, nil
 }
 
-// undo opens the source again, also when ctx has ended, and returns the cause.
+// undo opens the source again, also after the end of ctx, and returns the cause.
 func (m *mover) undo(ctx context.Context, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
@@ -162,8 +162,7 @@ func (m *mover) undo(ctx context.Context, why error) error {
 	return why
 }
 
-// undoBoth opens the target and then the source again. It opens neither when another call for the same move has begun
-// to add rows meanwhile.
+// undoBoth opens the target and then the source again. It opens neither if another call for the same move has begun to add rows.
 func (m *mover) undoBoth(ctx context.Context, why error) error {
 	undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
@@ -177,5 +176,5 @@ func (m *mover) undoBoth(ctx context.Context, why error) error {
 	case row != nil && row.Token == m.token+markPreparing:
 		return &UnfinishedError{errors.Join(why, openErr)}
 	}
-	return m.undo(ctx, why) // the target is not closed by this move: perhaps the role lacks the right
+	return m.undo(ctx, why) // this move has not closed the target; the role may lack the right
 }

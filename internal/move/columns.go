@@ -14,16 +14,16 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// ErrOwnColumns is returned when a side has columns of its owner whose values a move does not copy. The error names them.
+// ErrOwnColumns is the error for columns of an owner whose values a move does not copy. The error names them.
 var ErrOwnColumns = errors.New("columns that you have added are not copied")
 
-// ownColumns are the columns that the owners of the sides have added.
+// ownColumns holds the columns that the owners of the sides have added.
 type ownColumns struct {
-	both []engine.Column // of tables with ids, on both sides: they are copied
-	left []string        // the others of the source, as table.column
+	both []engine.Column // columns of tables with ids that both sides have: copied
+	left []string        // the other columns of the source, as table.column: not copied
 }
 
-// checkColumns finds the columns of the owners. It returns ErrOwnColumns when some are not copied, unless the caller lets their values go.
+// checkColumns returns the columns of the owners. It returns ErrOwnColumns if some are not copied, unless the caller drops their values.
 func (m *mover) checkColumns(ctx context.Context) error {
 	source, err := m.From.ownColumns(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (m *mover) checkColumns(ctx context.Context) error {
 	return nil
 }
 
-// ownColumns returns the columns of the copied tables that no row of this program has.
+// ownColumns returns the columns of the copied tables that this program does not know.
 func (s Side) ownColumns(ctx context.Context) (own []engine.Column, err error) {
 	columns, err := s.Store.Migrations().Columns(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s Side) ownColumns(ctx context.Context) (own []engine.Column, err error) {
 	return own, nil
 }
 
-// has reports whether the rows of a table have a column. A field of a generated struct has the column's name without underscores.
+// has reports whether the generated struct of a table has a column. Its field has the name of the column without underscores.
 func (t table) has(column string) bool {
 	name := strings.ReplaceAll(column, "_", "")
 	for field := range t.row.Fields() {
@@ -89,7 +89,7 @@ func (t table) has(column string) bool {
 	return false
 }
 
-// eachPage reads a column of a side and calls fn with the values of some rows, until there are no more.
+// eachPage reads a column of a side page by page, and calls fn with the values of each page.
 func (s Side) eachPage(ctx context.Context, c engine.Column, fn func([]engine.ColumnValue) error) error {
 	for after := int64(first); ; {
 		values, err := s.Store.Migrations().ReadColumn(ctx, c, after, mostRows)
@@ -106,7 +106,7 @@ func (s Side) eachPage(ctx context.Context, c engine.Column, fn func([]engine.Co
 	}
 }
 
-// copyColumns copies the values of the owners' columns to the rows that the target has. Done again it changes nothing.
+// copyColumns copies the values of the owners' columns to the rows of the target. It may run again.
 func (m *mover) copyColumns(ctx context.Context) error {
 	for _, c := range m.own.both {
 		var done int64
@@ -128,7 +128,7 @@ func (m *mover) copyColumns(ctx context.Context) error {
 	return nil
 }
 
-// compareColumns returns ErrDiffer for the first row of each of the owners' columns whose values differ.
+// compareColumns returns ErrDiffer with the first row that differs, for each of the owners' columns that differ.
 func (m *mover) compareColumns(ctx context.Context) error {
 	var errs []error
 	for _, c := range m.own.both {
@@ -154,8 +154,8 @@ func (m *mover) compareColumns(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// sameValue reports whether two engines' JSON stands for one value: of numbers the notation may differ, and SQLite has 1 and 0 for true and
-// false.
+// sameValue reports whether the JSON of two engines has the same value. Numbers may have different notations, and SQLite has 1 and 0 for
+// true and false.
 func sameValue(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -189,7 +189,7 @@ func textOf(value json.RawMessage) (text string, null bool) {
 	if json.Unmarshal(value, &text) != nil {
 		text = string(value)
 	}
-	var compact bytes.Buffer // of a list or an object, which may have been kept as text
+	var compact bytes.Buffer // of a list or an object, which an engine may keep as text
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") || json.Compact(&compact, []byte(text)) != nil {
 		return text, false
 	}

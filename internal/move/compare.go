@@ -10,7 +10,7 @@ import (
 	"hash"
 )
 
-// Sum summarizes a table's rows on one side: their number and their SHA-256. The hash covers each row as a JSON list of
+// Sum holds the number and the SHA-256 of a table's rows on one side. The hash covers each row as a JSON list of
 // its columns and a line break, in the order of their ids or names.
 type Sum struct {
 	Role   string // source or target
@@ -19,7 +19,7 @@ type Sum struct {
 	SHA256 string
 }
 
-// compare reads both sides again. It returns the sums also with ErrDiffer.
+// compare reads both sides again, and returns ErrDiffer if they differ. It returns the sums also with that error.
 func (m *mover) compare(ctx context.Context) ([]Sum, error) {
 	last, err := m.From.lastIDs(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (m *mover) compareTable(ctx context.Context, t table, end int64) (from, to 
 	}
 }
 
-// firstDifference names the first row that differs between the sides.
+// firstDifference returns an error with the first row that differs between the sides.
 func firstDifference(name string, a, b *summing) string {
 	switch {
 	case b.over || !a.over && a.row.id < b.row.id:
@@ -71,7 +71,7 @@ func firstDifference(name string, a, b *summing) string {
 	}
 }
 
-// summing reads a table of one side.
+// summing computes the Sum of a table of one side.
 type summing struct {
 	cursor cursor
 	hash   hash.Hash

@@ -9,10 +9,10 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// mostInBatch is the maximum of rows in one transaction.
+// mostInBatch is the maximum number of rows in one transaction.
 const mostInBatch = 500
 
-// errTwice is returned when the target has changed since this call's last write.
+// errTwice is the error for a target that has changed since the last write of this call.
 var errTwice = errors.New("another `sqluice copy` writes to it")
 
 // copyAll adds to the target all rows that it lacks.
@@ -44,7 +44,7 @@ func (s Side) lastIDs(ctx context.Context) (last db.GetLastIDsRow, err error) {
 	return last, s.fault(err)
 }
 
-// copyTable continues after the target's last row.
+// copyTable adds the rows of a table after the last row of the target.
 func (m *mover) copyTable(ctx context.Context, t table, has, end int64) error {
 	after := has
 	if has == 0 {
@@ -73,7 +73,7 @@ func percent(id, end int64) int64 {
 	return int64(100 * (float64(id) / float64(end)))
 }
 
-// nextBatch collects rows for one transaction.
+// nextBatch returns the next rows of a reader for one transaction.
 func nextBatch(ctx context.Context, r *reader, most int) ([]row, error) {
 	var batch []row
 	for len(batch) < most && bytesOf(batch) < mostBytes {
@@ -89,8 +89,8 @@ func nextBatch(ctx context.Context, r *reader, most int) ([]row, error) {
 	return batch, nil
 }
 
-// add adds rows to the target, if its last row is still the one before the batch: in one transaction, or, when the target refuses that,
-// those before the first row that it refuses. The error then names that row.
+// add adds rows to the target in one transaction, if the last row of the target is still the one before the batch. If the target refuses
+// a row, add adds only the rows before it, and the error names the row.
 func (m *mover) add(ctx context.Context, t table, follows int64, batch []row) error {
 	err := m.addTogether(ctx, t, follows, batch)
 	if err == nil || len(batch) == 1 || !m.To.Store.RefusesRow(err) {
@@ -103,7 +103,7 @@ func (m *mover) add(ctx context.Context, t table, follows int64, batch []row) er
 	return m.add(ctx, t, batch[half-1].id, batch[half:])
 }
 
-// addTogether is add in one transaction.
+// addTogether adds all rows in one transaction, or none.
 func (m *mover) addTogether(ctx context.Context, t table, follows int64, batch []row) error {
 	items := listOf(batch)
 	err := m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
@@ -125,7 +125,7 @@ func (m *mover) addTogether(ctx context.Context, t table, follows int64, batch [
 	return nil
 }
 
-// checkClosed checks that the target was not opened meanwhile: its jobs may be running then.
+// checkClosed returns an error if the target was opened: its jobs may run.
 func (m *mover) checkClosed(ctx context.Context, q db.Querier) error {
 	rows, err := q.ListMoves(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func addRows(ctx context.Context, q db.Querier, t table, items string, batch []r
 	return nil
 }
 
-// copyNamed adds all rows of each of the named tables in one transaction; an earlier call may have added them.
+// copyNamed adds the rows of each named table in one transaction, unless an earlier call has added them.
 func (m *mover) copyNamed(ctx context.Context) error {
 	for _, t := range named() {
 		rows, err := newReader(m.From, t, first).page(ctx, mostRows)
@@ -179,7 +179,7 @@ func (m *mover) copyNamed(ctx context.Context) error {
 	return nil
 }
 
-// listOf returns a JSON list of the rows.
+// listOf returns the rows as a JSON list.
 func listOf(rows []row) string {
 	list := make([]byte, 0, bytesOf(rows)+int64(len(rows))+2)
 	list = append(list, '[')

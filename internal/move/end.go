@@ -8,11 +8,11 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// errOpened is returned when the source is no longer closed as before: it may have jobs that the target lacks.
+// errOpened is the error for a source that was opened: it may have jobs that the target lacks.
 var errOpened = errors.New("the queue was opened meanwhile, or the move ended")
 
-// end marks the source, opens the target, and last, if it must stay open, the source. In this order no moment allows a
-// job to be lost or copied twice.
+// end marks the source, opens the target and then, for a copy, the source. With this order a crash neither loses a job nor copies one
+// twice.
 func (m *mover) end(ctx context.Context) error {
 	mark := markMoved
 	if m.KeepOpen {
@@ -35,7 +35,7 @@ func (m *mover) end(ctx context.Context) error {
 	return err
 }
 
-// again handles a move that ended before, perhaps without the last step.
+// again completes a move that has ended before, perhaps without its last step.
 func (m *mover) again(ctx context.Context, s state) (Report, error) {
 	report := Report{Kept: m.KeepOpen, Since: s.since}
 	if !m.KeepOpen {

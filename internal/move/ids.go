@@ -10,14 +10,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// probeName is the kind of jobs and the name of workers that are never committed.
+// probeName is the kind of the jobs and the name of the workers that probes add and never commit.
 const probeName = "sqluice copy"
 
-// errLook ends a transaction that only tries a change.
+// errLook rolls back a transaction that only probes.
 var errLook = errors.New("not to be committed")
 
-// reserveIDs makes the target give ids above all that either side ever gave. That includes ids of deleted jobs and
-// workers, which logs and the application's tables may still name.
+// reserveIDs makes the next ids of the target larger than every id that either side has ever given, also to deleted jobs and workers:
+// logs and the application's tables may still name them.
 func (m *mover) reserveIDs(ctx context.Context, targetToken string) error {
 	from, err := m.From.givenIDs(ctx, m.token+m.mark)
 	if err != nil {
@@ -40,8 +40,8 @@ func (m *mover) reserveIDs(ctx context.Context, targetToken string) error {
 	return nil
 }
 
-// givenIDs returns the last id that a side gave in each table: the one before the ids of a new job and a new worker,
-// which are rolled back. The side is open for this transaction only.
+// givenIDs returns the last id that a side has given in each table. It adds a job and a worker, reads their ids, and rolls back. The side
+// is open in this transaction only.
 func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRow, err error) {
 	err = s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		if given, err = q.GetLastIDs(ctx); err != nil {
@@ -55,7 +55,7 @@ func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRo
 		})
 		if err == nil {
 			given.Job = max(given.Job, job-1)
-		} else if !errors.Is(err, sql.ErrNoRows) { // which means that the sequence is behind the rows
+		} else if !errors.Is(err, sql.ErrNoRows) { // with ErrNoRows the sequence is behind the rows
 			return err
 		}
 		worker, err := q.RegisterWorker(ctx, db.RegisterWorkerParams{Name: probeName, Queues: "{}", Kinds: "[]"})
@@ -72,8 +72,8 @@ func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRo
 	return given, s.fault(fmt.Errorf("find the last ids: %w", err))
 }
 
-// useUp adds a worker with the last id to the target and removes it again, unless it exists: SQLite remembers the largest id
-// that this table ever had, and offers no other way to set it.
+// useUp adds a worker with the last id to the target and removes it again, unless the id exists. SQLite remembers the largest id of a
+// table, and has no other way to set it.
 func (m *mover) useUp(ctx context.Context, given db.GetLastIDsRow) error {
 	return m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		last, err := q.GetLastIDs(ctx)
@@ -84,7 +84,7 @@ func (m *mover) useUp(ctx context.Context, given db.GetLastIDsRow) error {
 	})
 }
 
-// useUpWorker adds a worker that ended before all others, so that it can be distinguished from them.
+// useUpWorker adds a worker whose end is before all others, which distinguishes it from them.
 func useUpWorker(ctx context.Context, q db.Querier, id int64) error {
 	ended, reason := int64(0), "stopped"
 	text, err := encode(db.Worker{ID: id, Name: probeName, Queues: "{}", Kinds: "[]", Schedules: "[]", Declares: "[]", EndedAt: &ended, EndReason: &reason})

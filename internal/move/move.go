@@ -1,19 +1,19 @@
 // Package move moves a queue from one database to another, of the same engine or not.
 //
-// Both databases are closed meanwhile, each by a row in its table moves with the same token: the source, so that no added
-// job is left behind, and the target, so that no job runs before the copy is complete. After an interrupted move these
-// rows show its state, and the next call of [Run] continues from there:
+// A move closes both databases, each by a row in its table moves with the same token. No job is added to a closed source, so none is left
+// behind, and no job of a closed target runs before the copy is complete. The rows hold the state of an interrupted move, which the next
+// call of [Run] continues:
 //
 //	source       target         next step
 //	open         open           check both sides, close the source
 //	out          open           wait for writes to the source, close the target
 //	out          in, preparing  wait for writes to the target, which must be empty; mark it
-//	out          in             add what the target lacks, compare, mark the source
-//	out, moved   in             the same, because the target may have lost something since; open the target
+//	out          in             add the missing rows, compare, mark the source
+//	out, moved   in             the same, because the target may have lost rows; open the target
 //	out, moved   open           nothing
 //
-// The source is marked as ended before the target is opened. So an unmarked source was moved nowhere yet, and
-// a marked one is never copied a second time, even when the target has done and pruned all jobs since.
+// A move marks the source before it opens the target. So an unmarked source was not moved yet, and a marked one is never copied again,
+// even if the target has done and pruned all jobs.
 package move
 
 import (
@@ -29,7 +29,7 @@ import (
 
 // Side is one of the two databases.
 type Side struct {
-	Name  string // in messages and in the other side's table moves, which other users can read: without a password
+	Name  string // without a password: messages and the other side's table moves have it
 	Store engine.Store
 
 	role string // source or target, for errors
@@ -41,14 +41,14 @@ func (s Side) client() *jobs.Client { return jobs.New(engine.SealStore(s.Store))
 // Config describes a move.
 type Config struct {
 	From, To Side
-	KeepOpen bool // the source is open again in the end, with all its jobs: a copy
+	KeepOpen bool // open the source again at the end, with all its jobs: a copy
 
-	// DropColumns leaves behind what is in columns that the owner of a side has added and the other side has not, or that are in a table
-	// without ids. Otherwise such a column is refused. Columns of the tables with ids that both sides have are copied.
+	// DropColumns drops the values of columns that the owner of one side has added to it alone, or to a table without ids. Without
+	// DropColumns such a column is an error. Own columns of tables with ids that both sides have are copied.
 	DropColumns bool
 
-	Progress func(Progress) // called now and then; may be nil
-	Logger   *slog.Logger   // for workers that are found dead
+	Progress func(Progress) // called repeatedly, by one goroutine; may be nil
+	Logger   *slog.Logger   // gets the rescues of dead workers' jobs
 
 	batch int // rows in a transaction; set by tests
 }
@@ -57,39 +57,39 @@ type Config struct {
 type Progress struct {
 	Doing   string
 	Rows    int64 // so far
-	Percent int64 // of the ids, which is about that of the rows; -1 when unknown
+	Percent int64 // the copied part of the ids, about that of the rows; -1 if unknown
 }
 
 // Report is the result of a move.
 type Report struct {
-	Sums  []Sum    // of every table; none when the move had ended before
+	Sums  []Sum    // of every table; empty if the move had ended before
 	Left  []string // the owner's columns whose values were not copied, as table.column
 	Kept  bool     // the source is open
-	Since int64    // unix microseconds: when the source was marked as ended, if that was before this call
+	Since int64    // the mark of the source in Unix microseconds, if the move had ended before; otherwise 0
 }
 
 var (
-	// ErrSame is returned when source and target are one database.
+	// ErrSame is the error for a source and a target that are one database.
 	ErrSame = errors.New("source and target are the same database")
 
-	// ErrLive is returned when a worker of the source, or of the target, lives. The error names it.
+	// ErrLive is the error for live workers of the source or the target. The error names them.
 	ErrLive = errors.New("workers are alive: stop them first")
 
-	// ErrNotEmpty is returned when the target has rows.
+	// ErrNotEmpty is the error for a target that has rows.
 	ErrNotEmpty = errors.New("the target must be empty")
 
-	// ErrElsewhere is returned when one of the sides is closed by another move.
+	// ErrElsewhere is the error for a side that another move has closed.
 	ErrElsewhere = errors.New("it is closed by another move")
 
-	// ErrDiffer is returned when the sides differ in the end. The target stays closed.
+	// ErrDiffer is the error for sides that differ after the copy. The target stays closed.
 	ErrDiffer = errors.New("source and target differ")
 )
 
 // ElsewhereError is [ErrElsewhere] for a side that was closed before this move.
 type ElsewhereError struct {
 	Name string // the side
-	In   bool   // as the target of a move that is not complete
-	Back bool   // it is this move's target, and was the source of the one that filled this move's source
+	In   bool   // the side is the target of an incomplete move
+	Back bool   // the side is this move's target, and was the source of the move that filled this move's source
 
 	err error
 }
@@ -97,22 +97,21 @@ type ElsewhereError struct {
 func (e *ElsewhereError) Error() string { return e.err.Error() }
 func (e *ElsewhereError) Unwrap() error { return e.err }
 
-// UnfinishedError is an error after which the source is closed, and perhaps the target. [Run] continues from there, or
-// [Reopen] gives up.
+// UnfinishedError is an error after which the source, and perhaps the target, stays closed. [Run] continues the move, [Reopen] gives it up.
 type UnfinishedError struct{ Err error }
 
 func (e *UnfinishedError) Error() string { return e.Err.Error() }
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
-// mover is one call of Run.
+// mover holds the state of one call of Run.
 type mover struct {
 	Config
 	token string // of both sides
-	mark  string // what the source's token ends with
+	mark  string // the end of the source's token
 	own   ownColumns
 }
 
-// Run moves the queue, or continues a move that was interrupted. Errors name the side.
+// Run moves the queue, or continues an interrupted move. Errors name the side.
 func Run(ctx context.Context, config Config) (Report, error) {
 	m := &mover{Config: config}
 	m.From.role, m.To.role = "source", "target"
@@ -160,7 +159,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	return Report{Sums: sums, Left: m.own.left, Kept: m.KeepOpen}, nil
 }
 
-// fill makes the target equal to the source. It returns the sums also with an error that is ErrDiffer.
+// fill copies the missing rows and compares the sides. It returns the sums also with ErrDiffer.
 func (m *mover) fill(ctx context.Context) ([]Sum, error) {
 	if err := m.copyAll(ctx); err != nil {
 		return nil, err
@@ -168,7 +167,7 @@ func (m *mover) fill(ctx context.Context) ([]Sum, error) {
 	if err := m.copyColumns(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := inspect.New(m.To.client()).Recount(ctx); err != nil { // rows that are added with their status are in no count
+	if _, err := inspect.New(m.To.client()).Recount(ctx); err != nil { // the counts lack rows that were added with a later status
 		return nil, m.To.fault(err)
 	}
 	sums, err := m.compare(ctx)
@@ -178,7 +177,7 @@ func (m *mover) fill(ctx context.Context) ([]Sum, error) {
 	return sums, m.compareColumns(ctx)
 }
 
-// fault is an error of one side.
+// fault adds the role and the name of the side to an error.
 func (s Side) fault(err error) error {
 	if err == nil {
 		return nil

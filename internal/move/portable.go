@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// largestID is the largest id that is copied. After it the target still has as many ids to give.
+// largestID is the largest id that a move copies: half of all ids are left for the target to give.
 const largestID = 1 << 52
 
-// checkRows returns an error that names the first row of the source that the target cannot have. The library adds no such
-// row; another program may have. It reads all rows, so that the queue is not closed for a move that cannot end.
+// checkRows returns an error with the first row of the source that the target cannot have. Such a row comes from another program than the
+// library. It reads all rows, so that a move that cannot end does not close the queue.
 func (m *mover) checkRows(ctx context.Context) error {
 	last, err := m.From.lastIDs(ctx)
 	if err != nil {

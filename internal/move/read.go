@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// mostRows is the number of rows read in one statement, and fewer when they are large: rows of several megabytes
-	// each are possible.
+	// mostRows is the maximum number of rows of a statement. A reader asks for fewer if rows are large: they may have several
+	// megabytes each.
 	mostRows = 100
 
-	// mostBytes is about the number of bytes of rows that are held, or written in one transaction.
+	// mostBytes is the approximate size of the rows of a page, and of a transaction.
 	mostBytes = 4 << 20
 )
 
@@ -20,15 +20,15 @@ const (
 type reader struct {
 	side  Side
 	table table
-	after int64 // the last id that was read
-	n     int64 // rows of the next page
+	after int64 // the id of the last row of the previous page
+	n     int64 // the number of rows of the next page
 }
 
 func newReader(side Side, t table, after int64) *reader {
 	return &reader{side: side, table: t, after: after, n: mostRows}
 }
 
-// page returns the next rows, at most so many; none at the end.
+// page returns at most most of the next rows, and none at the end.
 func (r *reader) page(ctx context.Context, most int) ([]row, error) {
 	var rows []row
 	err := r.side.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {

@@ -10,19 +10,19 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// ErrPart is returned by Reopen for the target of a move that has some or all of the source's rows.
+// ErrPart is the error of Reopen for the target of a move that has rows of the source.
 var ErrPart = errors.New("it holds what an unfinished move has copied")
 
 // Reopened describes the move that had closed the queue.
 type Reopened struct {
-	Closed bool   // it was closed
-	In     bool   // as the target of a move that had copied nothing yet
-	Ended  bool   // as the source of a move that had ended, so that its jobs are at the peer too
+	Closed bool   // the queue was closed
+	In     bool   // it was the target of a move that had copied nothing
+	Ended  bool   // it was the source of a move that had ended: the peer has its jobs too
 	Peer   string // the other side
 }
 
-// Reopen opens a queue that a move closed. It gives the move up: a move that continues finds it opened, and ends with
-// an error. It refuses a target with rows: its jobs are the source's, and some may be missing.
+// Reopen opens a queue that a move has closed, and gives up the move: a running move ends with an error. It returns ErrPart for a target
+// with rows, because its jobs are those of the source, and some may be missing.
 func Reopen(ctx context.Context, store engine.Store) (Reopened, error) {
 	var done Reopened
 	err := store.Write(ctx, func(ctx context.Context, q db.Querier) error {

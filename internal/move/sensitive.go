@@ -8,8 +8,8 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// copySensitive copies the source's marks to the target before any job with such a field: the target can be read all
-// the time. Marks that programs have added to the target stay, so the sides may differ in this.
+// copySensitive copies the source's marks of sensitive fields to the target, before the jobs: users can read the target during the move.
+// The target keeps marks of its own, so the marks of the sides may differ.
 func (m *mover) copySensitive(ctx context.Context) error {
 	var rows []db.SensitiveField
 	err := m.From.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {

@@ -12,18 +12,18 @@ import (
 
 // The directions of a row in moves.
 const (
-	out = "out" // from here
-	in  = "in"  // to here
+	out = "out" // the side is the source
+	in  = "in"  // the side is the target
 )
 
-// The end of a side's token, except for a source that is being copied and a target that is being filled.
+// The marks at the end of a side's token. During the copy both sides have none.
 const (
 	markPreparing = " preparing" // the target: it may hold rows that the source lacks
 	markMoved     = " moved"     // the source: the move has ended
-	markCopied    = " copied"    // the source: likewise, and it must be opened again
+	markCopied    = " copied"    // the source: the move has ended, and the source must be opened again
 )
 
-// unmark splits a token.
+// unmark splits a token from its mark.
 func unmark(text string) (token, mark string) {
 	for _, mark := range []string{markPreparing, markMoved, markCopied} {
 		if token, ok := strings.CutSuffix(text, mark); ok {
@@ -33,7 +33,7 @@ func unmark(text string) (token, mark string) {
 	return text, ""
 }
 
-// step is the next step.
+// step is the next step of a move.
 type step int
 
 const (
@@ -43,15 +43,15 @@ const (
 	stepEnded
 )
 
-// state is the content of moves on both sides.
+// state holds the rows of the tables moves of both sides.
 type state struct {
 	step  step
 	token string
 	mark  string
-	since int64 // when the source was closed or marked
+	since int64 // the time at which the source was closed or marked
 }
 
-// look reads the state of a move.
+// look returns the state of a move.
 func (m *mover) look(ctx context.Context) (state, error) {
 	if m.From.Name == m.To.Name {
 		return state{}, ErrSame
@@ -72,7 +72,7 @@ func (m *mover) look(ctx context.Context) (state, error) {
 	return s, nil
 }
 
-// judge returns the next step, or the reason why there is none.
+// judge returns the next step, or an error if the move cannot continue.
 func judge(fromSide, toSide Side, from, to *db.Move) (state, error) {
 	switch {
 	case from == nil && to == nil:
@@ -102,12 +102,12 @@ func judge(fromSide, toSide Side, from, to *db.Move) (state, error) {
 	return s, nil
 }
 
-// elsewhere returns an [ElsewhereError] for a side that a row closes.
+// elsewhere returns an [ElsewhereError] for a side and the row that closes it.
 func (s Side) elsewhere(row *db.Move, back bool) error {
 	return &ElsewhereError{Name: s.Name, In: row.Direction == in, Back: back, err: s.fault(elsewhere(row))}
 }
 
-// elsewhere returns ErrElsewhere with the row's data about the other move.
+// elsewhere returns ErrElsewhere with the other move's direction and peer, from the row.
 func elsewhere(row *db.Move) error {
 	date := time.UnixMicro(row.StartedAt).UTC().Format("2006-01-02 15:04:05 UTC")
 	_, mark := unmark(row.Token)

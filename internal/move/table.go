@@ -15,13 +15,13 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// first is before the first row of a table.
+// first is a position before the first row of a table.
 const first = math.MinInt64
 
-// table is a table that is copied row by row, in the order of the rows' ids.
+// table is a table with ids. A move copies it row by row in the order of the ids.
 type table struct {
 	name string
-	rows string // what they are, in words
+	rows string // the name of the rows for people
 	list func(ctx context.Context, q db.Querier, after, n int64) ([]row, error)
 	add  func(q db.Querier, ctx context.Context, items string) (int64, error)
 	row  reflect.Type                 // the generated struct of a row
@@ -34,7 +34,7 @@ type row struct {
 	text []byte
 }
 
-// tables are those with ids, in the order of copying: errors refer to jobs.
+// tables returns the tables with ids in the order of copying: errors refer to jobs.
 func tables() []table {
 	return []table{
 		{
@@ -76,8 +76,9 @@ func tables() []table {
 	}
 }
 
-// named are the tables whose rows have names and no ids. They are read as a whole: queues and kinds that are paused, what programs declare, how long jobs are kept, schedules and their
-// last ticks, unique keys that are taken until a time. Rows are numbered in the order of their names' bytes, because engines sort text differently.
+// named returns the tables whose rows have names and no ids: pauses of queues and kinds, declarations, rules of retention, schedules and
+// their last ticks, and unique keys with a window. Each is read as a whole. Rows are numbered in the order of their names' bytes, because
+// engines sort text differently.
 func named() []table {
 	return []table{
 		namedTable("sqluice_pauses", "pause", "queues and kinds that are paused", db.Querier.ImportPauses, db.Querier.ListPauses,
@@ -104,7 +105,7 @@ func named() []table {
 	}
 }
 
-// allTables are all that is copied.
+// allTables returns all tables that a move copies.
 func allTables() []table { return append(tables(), named()...) }
 
 func namedTable[T any](
@@ -144,7 +145,7 @@ func encodeRows[T any](what string, list []T, err error, describe func(T) row) (
 	return rows, nil
 }
 
-// encode makes a JSON list of a generated struct's fields, which are the table's columns.
+// encode returns the fields of a generated struct, the columns of the table, as a JSON list.
 func encode(item any) ([]byte, error) {
 	v := reflect.ValueOf(item)
 	values := make([]any, v.NumField())
@@ -164,7 +165,7 @@ func encode(item any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// portable reports whether every engine returns a value unchanged. The library accepts no others; other programs may.
+// portable reports whether every engine returns a value unchanged. Only programs other than the library can write other values.
 func portable(value any) bool {
 	text := ""
 	switch value := value.(type) {

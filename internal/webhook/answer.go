@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// longest bounds how long a receiver can ask to wait.
+// longest bounds the delay that a receiver can ask for.
 const longest = 24 * time.Hour
 
-// secondsForm is a number of seconds: RFC 9110 knows whole ones, some receivers send fractions.
+// secondsForm matches a number of seconds. RFC 9110 has whole ones; some receivers send fractions.
 var secondsForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 
-// RetryAfter returns how long a receiver asks to wait, with 429 or 503 and the header Retry-After: seconds or a date, of RFC 9110, section
-// 10.2.3. A fraction of a second is rounded up, and what is longer than a day is cut to it.
+// RetryAfter returns the delay of the header Retry-After in an answer with the status 429 or 503: seconds or a date, RFC 9110, section
+// 10.2.3. It rounds fractions of a second up, and returns at most a day.
 func RetryAfter(answer *http.Response, now time.Time) (time.Duration, bool) {
 	if answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusServiceUnavailable {
 		return 0, false
@@ -25,7 +25,7 @@ func RetryAfter(answer *http.Response, now time.Time) (time.Duration, bool) {
 	delay := time.Duration(0)
 	if secondsForm.MatchString(text) {
 		seconds, err := strconv.ParseFloat(text, 64)
-		if err != nil { // too many for a number, which is infinite then
+		if err != nil { // the number is too large
 			seconds = math.Inf(1)
 		}
 		delay = time.Duration(min(math.Ceil(seconds), longest.Seconds())) * time.Second

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// mostRedirects is how many redirects one request follows.
+	// mostRedirects is the maximum number of redirects that a request follows.
 	mostRedirects = 5
 
-	// dialTimeout and idleConnection are those of http.DefaultTransport.
+	// dialTimeout and idleConnection have the values of http.DefaultTransport.
 	dialTimeout    = 30 * time.Second
 	idleConnection = 90 * time.Second
 )
@@ -29,17 +29,17 @@ const (
 type Poster struct {
 	config Config
 	proxy  func(*http.Request) (*url.URL, error)
-	first  *http.Transport // to the URL that the operator has given
-	next   *http.Transport // to where an answer leads: to public addresses only, unless the operator allows others
+	first  *http.Transport // for the URL of the operator
+	next   *http.Transport // for redirects: only to public addresses, unless Config.Private is set
 }
 
-// Config says how a Poster posts. Agent and Secrets are needed; a Timeout of 0 means none, and 0 Conns are as many as package http keeps.
+// Config configures a Poster. Agent and Secrets are required. A Timeout of 0 means none, and 0 Conns the default of package http.
 type Config struct {
 	Agent   string        // the header User-Agent
 	Secrets [][]byte      // sign each request: see [ParseSecrets]
 	Timeout time.Duration // of one request, with its redirects and the answer
-	Private bool          // redirects may lead to private addresses
-	Conns   int           // idle connections that are kept
+	Private bool          // allow redirects to private addresses
+	Conns   int           // the maximum number of idle connections
 }
 
 // New returns a Poster.
@@ -49,12 +49,12 @@ func newPoster(c Config, proxy func(*http.Request) (*url.URL, error)) *Poster {
 	p := &Poster{config: c, proxy: proxy, first: newTransport(proxy, nil, c.Conns)}
 	p.next = p.first
 	if !c.Private {
-		p.next = newTransport(nil, onlyPublic, c.Conns) // without a proxy, which would look up names by itself
+		p.next = newTransport(nil, onlyPublic, c.Conns) // without a proxy: it would look up names itself
 	}
 	return p
 }
 
-// newTransport returns a transport. It is used without an http.Client, whose errors have the text of a redirect's URL.
+// newTransport returns a transport for use without an http.Client: the errors of a client have the URL of a redirect.
 func newTransport(proxy func(*http.Request) (*url.URL, error), control func(network, address string, _ syscall.RawConn) error, conns int) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: control}
 	return &http.Transport{
@@ -107,7 +107,7 @@ func (p *Poster) follow(ctx context.Context, to *url.URL, job jobs.Job, payload 
 		switch closed := answer.Body.Close(); {
 		case errors.Is(err, http.ErrNoLocation):
 			return nil, errors.New("it redirects without a Location")
-		case err != nil: // whose text has the URL
+		case err != nil: // its text has the URL
 			return nil, errors.New("it redirects to a Location that is no URL")
 		case closed != nil:
 			return nil, closed
@@ -120,7 +120,7 @@ func (p *Poster) follow(ctx context.Context, to *url.URL, job jobs.Job, payload 
 	return nil, fmt.Errorf("it redirects more than %d times", mostRedirects)
 }
 
-// aboutProxy adds to an error of a connection that a redirect went without the proxy that there is.
+// aboutProxy adds a hint to the error of a redirect's connection if a proxy is configured: redirects do not use it.
 func (p *Poster) aboutProxy(request *http.Request, transport *http.Transport, err error) error {
 	if transport == p.first || errors.As(err, new(notPublicError)) || !errors.As(err, new(*net.OpError)) {
 		return err
@@ -131,11 +131,11 @@ func (p *Poster) aboutProxy(request *http.Request, transport *http.Transport, er
 	return fmt.Errorf("%w (a redirect is followed without the proxy: allow it to use the proxy, and private addresses, with --post-private)", err)
 }
 
-// request returns a signed request, as the Standard Webhooks specification says. It goes out again when the receiver closes an idle
-// connection at that moment: its id lets the receiver know it.
+// request returns a request with the signature of the Standard Webhooks specification. Package http may send it twice, if the receiver
+// closes an idle connection at that moment: its id lets the receiver notice that.
 func (p *Poster) request(ctx context.Context, to *url.URL, job jobs.Job, payload []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(payload))
-	if err != nil { // whose text has the URL
+	if err != nil { // its text has the URL
 		return nil, errors.New("the URL is none that a request can be sent to")
 	}
 	id, now := job.IdempotencyKey(), time.Now()
@@ -148,7 +148,7 @@ func (p *Poster) request(ctx context.Context, to *url.URL, job jobs.Job, payload
 	} {
 		request.Header.Set(name, value)
 	}
-	request.Header["Idempotency-Key"] = []string{} // is not sent, and allows package http to repeat the request
+	request.Header["Idempotency-Key"] = []string{} // not sent: it allows package http to repeat the request
 	if user := to.User; user != nil {
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
@@ -156,7 +156,7 @@ func (p *Poster) request(ctx context.Context, to *url.URL, job jobs.Job, payload
 	return request, nil
 }
 
-// cancelledBody ends the request's context with its body.
+// cancelledBody is a body whose Close also ends the context of the request.
 type cancelledBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc

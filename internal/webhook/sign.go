@@ -16,15 +16,15 @@ const (
 	headerSignature = "webhook-signature"
 )
 
-// The bounds of a secret in bytes, and how it begins, as the Standard Webhooks specification says.
+// The bounds of a secret in bytes, and its prefix, as the Standard Webhooks specification defines them.
 const (
 	leastSecret  = 24
 	mostSecret   = 64
 	secretPrefix = "whsec_"
 )
 
-// ParseSecrets returns the secrets of a text, with blanks or line breaks between them: none of an empty one. The error is a phrase that
-// follows "must" and has no part of a secret.
+// ParseSecrets returns the secrets of a text, which blanks or line breaks separate. The error is a phrase that follows "must" and has no
+// part of a secret.
 func ParseSecrets(text string) (secrets [][]byte, err error) {
 	for _, word := range strings.Fields(text) {
 		coded, found := strings.CutPrefix(word, secretPrefix)
@@ -37,7 +37,7 @@ func ParseSecrets(text string) (secrets [][]byte, err error) {
 	return secrets, nil
 }
 
-// signature returns the header webhook-signature of a message that is sent at a time: a signature by each secret.
+// signature returns the value of the header webhook-signature: a signature of the message and its time by each secret.
 func signature(secrets [][]byte, id string, at time.Time, payload []byte) string {
 	var list []string
 	for _, secret := range secrets {

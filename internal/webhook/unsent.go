@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// lacks are the errors of a connection for which this machine lacks something: descriptors, memory, or a free port.
+// lacks holds the errors of a connection for which this machine lacks descriptors, memory or a free port.
 var lacks = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EADDRNOTAVAIL}
 
-// Unsent reports whether an error of Post says that this machine lacked what a connection needs. Nothing was sent then.
+// Unsent reports whether an error of Post means that no byte was sent, because this machine lacks a resource for the connection.
 func Unsent(err error) bool {
 	var dial *net.OpError
 	if !errors.As(err, &dial) || dial.Op != "dial" {
 		return false
 	}
 	var lookup *net.DNSError
-	named := errors.As(err, &lookup) // package net keeps the text alone
+	named := errors.As(err, &lookup) // package net keeps only the text of the cause
 	return slices.ContainsFunc(lacks, func(lack error) bool {
 		return errors.Is(err, lack) || named && strings.Contains(lookup.Err, lack.Error())
 	})
