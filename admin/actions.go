@@ -24,9 +24,9 @@ const (
 
 // action handles a form of the pages. It returns a page, such as a question, or a message for the page of the redirect.
 type action struct {
-	path   string
-	quiet  bool // the action does not change the queue
-	answer func(*Handler, http.ResponseWriter, *http.Request) (*view, flash, error)
+	path       string
+	isReadOnly bool // the action does not change the queue
+	answer     func(*Handler, http.ResponseWriter, *http.Request) (*view, flash, error)
 }
 
 func actions() []action {
@@ -47,7 +47,7 @@ func actions() []action {
 // the action.
 func (h *Handler) actionEndpoint(a action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !a.quiet && h.config.ReadOnly {
+		if !a.isReadOnly && h.config.ReadOnly {
 			h.refuse(w, r, &problem{Status: http.StatusForbidden, Code: "read-only", Detail: "changes are not allowed here"})
 			return
 		}

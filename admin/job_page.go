@@ -175,7 +175,7 @@ func (v jobView) unrecorded() (list []timelineEntry) {
 
 // lastAttempt returns the start of the attempt in the job's row, unless the end of the attempt is recorded.
 func (v jobView) lastAttempt() []timelineEntry {
-	if v.Last == nil || !v.latest || slices.ContainsFunc(v.ends, func(e inspect.AttemptEnd) bool { return e.Attempt == v.Last.Attempt }) {
+	if v.Last == nil || !v.isLatest || slices.ContainsFunc(v.ends, func(e inspect.AttemptEnd) bool { return e.Attempt == v.Last.Attempt }) {
 		return nil
 	}
 	entry := timelineEntry{At: v.Last.StartedAt, What: "Attempt " + number(v.Last.Attempt), Class: "running", Note: v.RanOn()}

@@ -134,13 +134,13 @@ func (h *Handler) eachJob(ctx context.Context, f inspect.Filter, limit int, fn f
 // detail is a job with its attempts.
 type detail struct {
 	jobs.Job
-	Errors []inspect.AttemptEnd   `json:"errors"`
-	Others []inspect.AttemptEnd   `json:"other_attempts,omitempty"`
-	Gaps   []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"`
-	Last   *inspect.Attempt       `json:"last_attempt,omitempty"`  // the running attempt, or the one that ended the job
-	Next   int64                  `json:"attempts_next,omitempty"` // the parameter attempts_after for earlier attempts; 0 without earlier ones
-	ends   []inspect.AttemptEnd   // the errors and the other attempts, in order
-	latest bool                   // the page has the latest attempts
+	Errors   []inspect.AttemptEnd   `json:"errors"`
+	Others   []inspect.AttemptEnd   `json:"other_attempts,omitempty"`
+	Gaps     []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"`
+	Last     *inspect.Attempt       `json:"last_attempt,omitempty"`  // the running attempt, or the one that ended the job
+	Next     int64                  `json:"attempts_next,omitempty"` // the parameter attempts_after for earlier attempts; 0 without earlier ones
+	ends     []inspect.AttemptEnd   // the errors and the other attempts, in order
+	isLatest bool                   // the page has the latest attempts
 }
 
 // attemptsPerPage is the maximum number of failed attempts in an answer: each has an error and a stack.
@@ -166,7 +166,7 @@ func (h *Handler) detail(ctx context.Context, id, after int64) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	d.Errors, d.Others, d.Gaps, d.Next, d.ends, d.latest = page.Failed, page.Others, page.Unrecorded, page.Next, page.Ends(), after == 0
+	d.Errors, d.Others, d.Gaps, d.Next, d.ends, d.isLatest = page.Failed, page.Others, page.Unrecorded, page.Next, page.Ends(), after == 0
 	if d.Last, err = h.inspector.LastAttempt(ctx, j); err != nil {
 		return answer{}, err
 	}

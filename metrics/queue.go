@@ -38,12 +38,12 @@ type Queue struct {
 
 // reading is the state of the queue at one time.
 type reading struct {
-	at     time.Time
-	ok     bool
-	clock  time.Time // the time of the reading by the store's clock
-	stats  inspect.Stats
-	queues []inspect.QueueInfo
-	waits  []inspect.Wait
+	at        time.Time
+	succeeded bool
+	clock     time.Time // the time of the reading by the store's clock
+	stats     inspect.Stats
+	queues    []inspect.QueueInfo
+	waits     []inspect.Wait
 
 	refusals  map[string]int64
 	schedules inspect.ScheduleStats
@@ -86,7 +86,7 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	if !r.ok {
+	if !r.succeeded {
 		gauge(q.up, 0)
 		return
 	}
@@ -227,7 +227,7 @@ func (q *Queue) read() reading {
 	if err != nil {
 		q.log.Error("reading the queue for its metrics failed", "error", err)
 	}
-	r.at, r.ok, r.clock = q.now(), err == nil, inspector.Now()
+	r.at, r.succeeded, r.clock = q.now(), err == nil, inspector.Now()
 	q.last = r
 	return r
 }

@@ -152,11 +152,11 @@ func (a *app) printSums(sums []move.Sum) error {
 func (a *app) printMoved(report move.Report, source, target string) {
 	source, target = printable(source, oneLine), printable(target, oneLine)
 	switch {
-	case report.Since > 0 && report.Kept:
+	case report.Since > 0 && report.SourceOpen:
 		a.print("nothing to copy: the copy was completed before; %s is open, and so is %s", source, target)
 	case report.Since > 0:
 		a.print("nothing to copy: the queue is in %s since %s", target, time.UnixMicro(report.Since).UTC().Format("2006-01-02 15:04:05 UTC"))
-	case report.Kept:
+	case report.SourceOpen:
 		a.print("copied: both sides are the same, and open; the jobs in %s run there as well, if a worker does", target)
 	default:
 		a.print("moved: both sides are the same, and %s is open", target)
@@ -164,7 +164,7 @@ func (a *app) printMoved(report move.Report, source, target string) {
 	if len(report.Left) > 0 {
 		a.print("the values of these columns were left behind: %s", printable(strings.Join(report.Left, ", "), oneLine))
 	}
-	if !report.Kept {
+	if !report.SourceOpen {
 		a.print("%s stays closed; `sqluice reopen --db %s` opens it again", source, word(source))
 	}
 }
@@ -210,10 +210,10 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 // adviseElsewhere returns what the user can do about a side that an earlier move has closed.
 func adviseElsewhere(e *move.ElsewhereError, source string) string {
 	switch {
-	case e.Back:
+	case e.IsReverse:
 		return fmt.Sprintf("%s still has its jobs, as they were at that move: if nothing has changed in %s since, run `sqluice reopen --db %s` and delete %s; "+
 			"otherwise copy to a new, empty database, and delete %s", e.Name, source, word(e.Name), source, e.Name)
-	case e.In:
+	case e.IsTarget:
 		return fmt.Sprintf("run that `sqluice copy` again to complete it, or delete %s", e.Name)
 	default:
 		return fmt.Sprintf("`sqluice reopen --db %s` opens it again", word(e.Name))

@@ -47,11 +47,11 @@ func (a *app) reopen(ctx context.Context, c *jobs.Client) error {
 	}
 	peer := printable(done.Peer, oneLine)
 	switch {
-	case !done.Closed:
+	case !done.WasClosed:
 		a.print("nothing to do: the queue is open")
-	case done.In:
+	case done.WasTarget:
 		a.print("opened: nothing had been moved here from %s", peer)
-	case done.Ended:
+	case done.MoveEnded:
 		a.print("opened; %s has the same jobs as of the move: do not let both run them", peer)
 	default:
 		a.print("opened: the move to %s is given up; delete what it has copied there", peer)

@@ -14,7 +14,7 @@ func testAgain(l *lab) {
 	l.moves(l.config())
 	for range 2 {
 		report := l.moves(l.config())
-		if report.Since == 0 || len(report.Sums) != 0 || report.Kept {
+		if report.Since == 0 || len(report.Sums) != 0 || report.SourceOpen {
 			l.Errorf("the report is %+v", report)
 		}
 		for _, id := range ids {
@@ -40,7 +40,7 @@ func testKeepOpen(l *lab) {
 	l.put(l.from, all)
 	c := l.config()
 	c.KeepOpen = true
-	if report := l.moves(c); !report.Kept || len(report.Sums) != 2*len(allTables()) {
+	if report := l.moves(c); !report.SourceOpen || len(report.Sums) != 2*len(allTables()) {
 		l.Errorf("the report is %+v", report)
 	}
 	l.wantEverything(l.to, all)

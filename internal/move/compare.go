@@ -50,10 +50,10 @@ func (m *mover) compareTable(ctx context.Context, t table, end int64) (from, to 
 		if err := b.next(ctx); err != nil {
 			return from, to, err
 		}
-		if a.over && b.over {
+		if a.ended && b.ended {
 			return a.sum(), b.sum(), err
 		}
-		if err == nil && (a.over != b.over || !bytes.Equal(a.row.text, b.row.text)) {
+		if err == nil && (a.ended != b.ended || !bytes.Equal(a.row.text, b.row.text)) {
 			err = fmt.Errorf("%w: %s", ErrDiffer, firstDifference(t.name, a, b))
 		}
 	}
@@ -62,9 +62,9 @@ func (m *mover) compareTable(ctx context.Context, t table, end int64) (from, to 
 // firstDifference returns an error with the first row that differs between the sides.
 func firstDifference(name string, a, b *summing) string {
 	switch {
-	case b.over || !a.over && a.row.id < b.row.id:
+	case b.ended || !a.ended && a.row.id < b.row.id:
 		return fmt.Sprintf("row %d of %s is missing in the target", a.row.id, name)
-	case a.over || b.row.id < a.row.id:
+	case a.ended || b.row.id < a.row.id:
 		return fmt.Sprintf("row %d of %s is only in the target", b.row.id, name)
 	default:
 		return fmt.Sprintf("row %d of %s is not the same", a.row.id, name)
@@ -77,7 +77,7 @@ type summing struct {
 	hash   hash.Hash
 	count  int64
 	row    row
-	over   bool
+	ended  bool
 }
 
 func newSide(side Side, t table) *summing {
@@ -89,7 +89,7 @@ func (s *summing) next(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.over = !ok; s.over {
+	if s.ended = !ok; s.ended {
 		return nil
 	}
 	s.row = r

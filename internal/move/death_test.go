@@ -131,7 +131,7 @@ func (l *lab) dieAt(f *fate, all everything, keepOpen bool) (met bool) {
 	l.wantOpen(l.to)
 	done, err := Reopen(l.ctx, healthy.From.Store)
 	l.must(err)
-	if done.Closed == keepOpen || !keepOpen && !done.Ended {
+	if done.WasClosed == keepOpen || !keepOpen && !done.MoveEnded {
 		l.Errorf("in the end the source is %+v", done)
 	}
 	return f.met

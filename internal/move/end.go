@@ -37,7 +37,7 @@ func (m *mover) end(ctx context.Context) error {
 
 // again completes a move that has ended before, perhaps without its last step.
 func (m *mover) again(ctx context.Context, s state) (Report, error) {
-	report := Report{Kept: m.KeepOpen, Since: s.since}
+	report := Report{SourceOpen: m.KeepOpen, Since: s.since}
 	if !m.KeepOpen {
 		return report, nil
 	}

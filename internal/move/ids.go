@@ -13,8 +13,8 @@ import (
 // probeName is the kind of the jobs and the name of the workers that probes add and never commit.
 const probeName = "sqluice copy"
 
-// errLook rolls back a transaction that only probes.
-var errLook = errors.New("not to be committed")
+// errProbe rolls back a transaction that only probes.
+var errProbe = errors.New("not to be committed")
 
 // reserveIDs makes the next ids of the target larger than every id that either side has ever given, also to deleted jobs and workers:
 // logs and the application's tables may still name them.
@@ -64,9 +64,9 @@ func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRo
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		return errLook
+		return errProbe
 	})
-	if errors.Is(err, errLook) {
+	if errors.Is(err, errProbe) {
 		return given, nil
 	}
 	return given, s.fault(fmt.Errorf("find the last ids: %w", err))

@@ -62,10 +62,10 @@ type Progress struct {
 
 // Report is the result of a move.
 type Report struct {
-	Sums  []Sum    // of every table; empty if the move had ended before
-	Left  []string // the owner's columns whose values were not copied, as table.column
-	Kept  bool     // the source is open
-	Since int64    // the mark of the source in Unix microseconds, if the move had ended before; otherwise 0
+	Sums       []Sum    // of every table; empty if the move had ended before
+	Left       []string // the owner's columns whose values were not copied, as table.column
+	SourceOpen bool     // the source is open again
+	Since      int64    // the mark of the source in Unix microseconds, if the move had ended before; otherwise 0
 }
 
 var (
@@ -87,9 +87,9 @@ var (
 
 // ElsewhereError is [ErrElsewhere] for a side that was closed before this move.
 type ElsewhereError struct {
-	Name string // the side
-	In   bool   // the side is the target of an incomplete move
-	Back bool   // the side is this move's target, and was the source of the move that filled this move's source
+	Name      string // the side
+	IsTarget  bool   // the side is the target of an incomplete move
+	IsReverse bool   // the side is this move's target, and was the source of the move that filled this move's source
 
 	err error
 }
@@ -129,7 +129,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 			return Report{}, side.fault(err)
 		}
 	}
-	state, err := m.look(ctx)
+	state, err := m.readState(ctx)
 	if err != nil {
 		return Report{}, err
 	}
@@ -156,7 +156,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	if err := m.end(ctx); err != nil {
 		return Report{}, &UnfinishedError{err}
 	}
-	return Report{Sums: sums, Left: m.own.left, Kept: m.KeepOpen}, nil
+	return Report{Sums: sums, Left: m.own.left, SourceOpen: m.KeepOpen}, nil
 }
 
 // fill copies the missing rows and compares the sides. It returns the sums also with ErrDiffer.

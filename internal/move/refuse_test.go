@@ -416,13 +416,13 @@ func TestJudge(t *testing.T) {
 		{source("t moved"), nil, stepEnded},
 		{source("t copied"), nil, stepEnded},
 	} {
-		if s, err := judge(from, to, test.from, test.to); err != nil || s.step != test.want || test.from != nil && s.token != "t" {
+		if s, err := nextStep(from, to, test.from, test.to); err != nil || s.step != test.want || test.from != nil && s.token != "t" {
 			t.Errorf("%+v, %+v: %+v, %v", test.from, test.to, s, err)
 		}
 	}
 	// A move to a second target has a new token, and the rows in the first target are no part of it.
 	for _, pair := range [][2]*db.Move{{source("t"), target("u")}, {source("t moved"), target("t moved")}, {nil, target("t")}} {
-		if _, err := judge(from, to, pair[0], pair[1]); !errors.Is(err, ErrElsewhere) {
+		if _, err := nextStep(from, to, pair[0], pair[1]); !errors.Is(err, ErrElsewhere) {
 			t.Errorf("%+v, %+v: %v", pair[0], pair[1], err)
 		}
 	}
@@ -431,12 +431,12 @@ func TestJudge(t *testing.T) {
 func testReopen(l *lab) {
 	l.enqueue(l.from, 3)
 	source := l.side(l.from).Store
-	if done, err := Reopen(l.ctx, source); err != nil || done.Closed {
+	if done, err := Reopen(l.ctx, source); err != nil || done.WasClosed {
 		l.Errorf("an open queue: %+v, %v", done, err)
 	}
 	l.moves(l.config())
 	done, err := Reopen(l.ctx, source)
-	if err != nil || !done.Closed || done.In || !done.Ended || done.Peer != l.to.name {
+	if err != nil || !done.WasClosed || done.WasTarget || !done.MoveEnded || done.Peer != l.to.name {
 		l.Errorf("a source: %+v, %v", done, err)
 	}
 	if _, err := l.client(l.from).Enqueue(l.ctx, "k", json.RawMessage(`{}`)); err != nil {

@@ -15,10 +15,10 @@ var ErrPart = errors.New("it holds what an unfinished move has copied")
 
 // Reopened describes the move that had closed the queue.
 type Reopened struct {
-	Closed bool   // the queue was closed
-	In     bool   // it was the target of a move that had copied nothing
-	Ended  bool   // it was the source of a move that had ended: the peer has its jobs too
-	Peer   string // the other side
+	WasClosed bool   // the queue was closed
+	WasTarget bool   // it was the target of a move that had copied nothing
+	MoveEnded bool   // it was the source of a move that had ended: the peer has its jobs too
+	Peer      string // the other side
 }
 
 // Reopen opens a queue that a move has closed, and gives up the move: a running move ends with an error. It returns ErrPart for a target
@@ -38,7 +38,7 @@ func Reopen(ctx context.Context, store engine.Store) (Reopened, error) {
 					return err
 				}
 			}
-			done = Reopened{Closed: true, In: row.Direction == in, Ended: mark != "", Peer: row.Peer}
+			done = Reopened{WasClosed: true, WasTarget: row.Direction == in, MoveEnded: mark != "", Peer: row.Peer}
 			if _, err := q.OpenQueue(ctx, row.Token); err != nil {
 				return err
 			}

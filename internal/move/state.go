@@ -51,8 +51,8 @@ type state struct {
 	since int64 // the time at which the source was closed or marked
 }
 
-// look returns the state of a move.
-func (m *mover) look(ctx context.Context) (state, error) {
+// readState returns the state of a move.
+func (m *mover) readState(ctx context.Context) (state, error) {
 	if m.From.Name == m.To.Name {
 		return state{}, ErrSame
 	}
@@ -64,7 +64,7 @@ func (m *mover) look(ctx context.Context) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	s, err := judge(m.From, m.To, from, to)
+	s, err := nextStep(m.From, m.To, from, to)
 	if err != nil {
 		return state{}, err
 	}
@@ -72,8 +72,8 @@ func (m *mover) look(ctx context.Context) (state, error) {
 	return s, nil
 }
 
-// judge returns the next step, or an error if the move cannot continue.
-func judge(fromSide, toSide Side, from, to *db.Move) (state, error) {
+// nextStep returns the next step, or an error if the move cannot continue.
+func nextStep(fromSide, toSide Side, from, to *db.Move) (state, error) {
 	switch {
 	case from == nil && to == nil:
 		return state{step: stepCloseSource}, nil
@@ -103,8 +103,8 @@ func judge(fromSide, toSide Side, from, to *db.Move) (state, error) {
 }
 
 // elsewhere returns an [ElsewhereError] for a side and the row that closes it.
-func (s Side) elsewhere(row *db.Move, back bool) error {
-	return &ElsewhereError{Name: s.Name, In: row.Direction == in, Back: back, err: s.fault(elsewhere(row))}
+func (s Side) elsewhere(row *db.Move, reverse bool) error {
+	return &ElsewhereError{Name: s.Name, IsTarget: row.Direction == in, IsReverse: reverse, err: s.fault(elsewhere(row))}
 }
 
 // elsewhere returns ErrElsewhere with the other move's direction and peer, from the row.

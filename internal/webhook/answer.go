@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// longest bounds the delay that a receiver can ask for.
-const longest = 24 * time.Hour
+// maxRetryAfter bounds the delay that a receiver can ask for.
+const maxRetryAfter = 24 * time.Hour
 
 // secondsForm matches a number of seconds. RFC 9110 has whole ones; some receivers send fractions.
 var secondsForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
@@ -28,11 +28,11 @@ func RetryAfter(answer *http.Response, now time.Time) (time.Duration, bool) {
 		if err != nil { // the number is too large
 			seconds = math.Inf(1)
 		}
-		delay = time.Duration(min(math.Ceil(seconds), longest.Seconds())) * time.Second
+		delay = time.Duration(min(math.Ceil(seconds), maxRetryAfter.Seconds())) * time.Second
 	} else if at, err := http.ParseTime(text); err == nil {
 		delay = at.Sub(now)
 	} else {
 		return 0, false
 	}
-	return min(max(delay, time.Second), longest), true
+	return min(max(delay, time.Second), maxRetryAfter), true
 }

@@ -27,10 +27,10 @@ const (
 
 // Poster posts payloads. Make one with [New]; it may be used concurrently.
 type Poster struct {
-	config Config
-	proxy  func(*http.Request) (*url.URL, error)
-	first  *http.Transport // for the URL of the operator
-	next   *http.Transport // for redirects: only to public addresses, unless Config.Private is set
+	config    Config
+	proxy     func(*http.Request) (*url.URL, error)
+	initial   *http.Transport // for the URL of the operator
+	redirects *http.Transport // for redirects: only to public addresses, unless Config.Private is set
 }
 
 // Config configures a Poster. Agent and Secrets are required. A Timeout of 0 means none, and 0 Conns the default of package http.
@@ -46,10 +46,10 @@ type Config struct {
 func New(c Config) *Poster { return newPoster(c, http.ProxyFromEnvironment) }
 
 func newPoster(c Config, proxy func(*http.Request) (*url.URL, error)) *Poster {
-	p := &Poster{config: c, proxy: proxy, first: newTransport(proxy, nil, c.Conns)}
-	p.next = p.first
+	p := &Poster{config: c, proxy: proxy, initial: newTransport(proxy, nil, c.Conns)}
+	p.redirects = p.initial
 	if !c.Private {
-		p.next = newTransport(nil, onlyPublic, c.Conns) // without a proxy: it would look up names itself
+		p.redirects = newTransport(nil, onlyPublic, c.Conns) // without a proxy: it would look up names itself
 	}
 	return p
 }
@@ -65,8 +65,8 @@ func newTransport(proxy func(*http.Request) (*url.URL, error), control func(netw
 
 // Close closes idle connections.
 func (p *Poster) Close() {
-	p.first.CloseIdleConnections()
-	p.next.CloseIdleConnections()
+	p.initial.CloseIdleConnections()
+	p.redirects.CloseIdleConnections()
 }
 
 // Post posts a job's payload and returns the answer, after redirects that keep the method: 307 and 308. The caller closes its body. The error
@@ -89,7 +89,7 @@ func (p *Poster) Post(ctx context.Context, to *url.URL, job jobs.Job, payload []
 }
 
 func (p *Poster) follow(ctx context.Context, to *url.URL, job jobs.Job, payload []byte) (*http.Response, error) {
-	transport := p.first
+	transport := p.initial
 	for range mostRedirects + 1 {
 		request, err := p.request(ctx, to, job, payload)
 		if err != nil {
@@ -115,14 +115,14 @@ func (p *Poster) follow(ctx context.Context, to *url.URL, job jobs.Job, payload 
 		if from.Scheme == "https" && to.Scheme != "https" {
 			return nil, errors.New("it redirects from https to another scheme")
 		}
-		transport = p.next
+		transport = p.redirects
 	}
 	return nil, fmt.Errorf("it redirects more than %d times", mostRedirects)
 }
 
 // aboutProxy adds a hint to the error of a redirect's connection if a proxy is configured: redirects do not use it.
 func (p *Poster) aboutProxy(request *http.Request, transport *http.Transport, err error) error {
-	if transport == p.first || errors.As(err, new(notPublicError)) || !errors.As(err, new(*net.OpError)) {
+	if transport == p.initial || errors.As(err, new(notPublicError)) || !errors.As(err, new(*net.OpError)) {
 		return err
 	}
 	if proxy, fault := p.proxy(request); fault != nil || proxy == nil {

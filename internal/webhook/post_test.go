@@ -118,9 +118,9 @@ func TestRedirectWithoutTheProxy(t *testing.T) {
 		{"another error", false, proxy, false, io.ErrUnexpectedEOF, false},
 	} {
 		p := newPoster(Config{Private: c.private}, c.proxy)
-		transport := p.next
+		transport := p.redirects
 		if c.first {
-			transport = p.first
+			transport = p.initial
 		}
 		err := p.aboutProxy(request, transport, c.err)
 		if !errors.Is(err, c.err) || strings.Contains(err.Error(), "without the proxy") != c.says {

@@ -29,7 +29,7 @@ func TestPublicAddresses(t *testing.T) {
 		"::": false, "::1": false, "fe80::1": false, "fe80::1%eth0": false, "fc00::1": false, "fd00:ec2::254": false, "ff02::1": false,
 		"::ffff:127.0.0.1": false, "::ffff:169.254.169.254": false, "64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001:db8::1": false, "fec0::1": false, "::7f00:1": false, "3fff::1": false, "5f00::1": false, "2a00:1450::1": true,
 	} {
-		if have := public(netip.MustParseAddr(text)); have != want {
+		if have := isPublic(netip.MustParseAddr(text)); have != want {
 			t.Errorf("%s is public: %v", text, have)
 		}
 	}
@@ -45,9 +45,9 @@ func TestRetryAfter(t *testing.T) {
 	}{
 		{429, "120", 2 * time.Minute, true}, {503, " 7 ", 7 * time.Second, true}, {429, "0", time.Second, true},
 		{503, "Fri, 27 Nov 2026 12:01:00 GMT", time.Minute, true}, {503, "Fri, 27 Nov 2026 11:00:00 GMT", time.Second, true},
-		{429, "999999999", longest, true}, {503, "Fri, 27 Nov 2099 11:00:00 GMT", longest, true},
-		{429, "9999999999", longest, true}, {429, "1.5", 2 * time.Second, true}, {503, "0.2", time.Second, true}, {429, "86400.5", longest, true},
-		{503, strings.Repeat("9", 400), longest, true},
+		{429, "999999999", maxRetryAfter, true}, {503, "Fri, 27 Nov 2099 11:00:00 GMT", maxRetryAfter, true},
+		{429, "9999999999", maxRetryAfter, true}, {429, "1.5", 2 * time.Second, true}, {503, "0.2", time.Second, true}, {429, "86400.5", maxRetryAfter, true},
+		{503, strings.Repeat("9", 400), maxRetryAfter, true},
 		{429, "", 0, false}, {429, "soon", 0, false}, {429, "-1", 0, false}, {429, "1e3", 0, false}, {429, "0x1p3", 0, false}, {429, "inf", 0, false}, {429, "1.", 0, false}, {500, "120", 0, false}, {200, "120", 0, false},
 	} {
 		answer := &http.Response{StatusCode: c.status, Header: http.Header{"Retry-After": {c.header}}}
