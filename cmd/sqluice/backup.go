@@ -37,6 +37,6 @@ func (a *app) backup(ctx context.Context, c *jobs.Client, path string) error {
 	if err != nil {
 		return err
 	}
-	a.print("%s: %d bytes", printable(path, oneLine), info.Size())
+	a.print("%s: %d bytes", printable(path), info.Size())
 	return nil
 }

@@ -17,23 +17,17 @@ func (a *app) cancelCommand() *cobra.Command {
 		GroupID: groupJobs,
 		Args:    takes(1, maxIDs, "ID"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
-			ids, err := parseIDs(args)
-			if err != nil {
-				return err
-			}
-			return a.withClient(ctx, func(c *jobs.Client) error {
-				return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
-					status, err := c.Cancel(ctx, id)
-					if err != nil {
-						return err
-					}
-					if status == jobs.StatusRunning {
-						a.print("job %d: running, its worker was asked to stop it", id)
-					} else {
-						a.print("job %d: %s", id, status)
-					}
-					return nil
-				})
+			return a.onEachJob(ctx, args, func(ctx context.Context, c *jobs.Client, id int64) error {
+				status, err := c.Cancel(ctx, id)
+				if err != nil {
+					return err
+				}
+				if status == jobs.StatusRunning {
+					a.print("job %d: running, its worker was asked to stop it", id)
+				} else {
+					a.print("job %d: %s", id, status)
+				}
+				return nil
 			})
 		}),
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	safe "github.com/sqluice/sqluice/internal/printable"
 	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -214,7 +215,7 @@ func controlCharactersOfJobsNeverReachTheTerminal(t *testing.T, c *cli) {
 	id := c.enqueue("k", "\"\u009b31m\u202e\"", "--max-attempts", "1")
 	c.ok("work", "--drain", "--exec", execFlag(t, "k", "fail", "1", "bell\x07 esc\x1b[2J csi\u009b2J", "1"))
 	for _, args := range [][]string{{"show", id}, {"show", id, "--json"}, {"list"}, {"list", "--json"}, {"failed"}, {"failed", "--all"}, {"failed", "--json"}} {
-		if out := c.ok(args...); strings.ContainsFunc(out, func(r rune) bool { return r != '\n' && harmful(r) }) {
+		if out := c.ok(args...); strings.ContainsFunc(out, func(r rune) bool { return r != '\n' && safe.Harmful(r) }) {
 			t.Errorf("sqluice %q prints %q", args, out)
 		}
 	}

@@ -38,7 +38,7 @@ func (a *app) completes(list names) completion {
 			cobra.CompErrorln(err.Error())
 			return nil, cobra.ShellCompDirectiveError
 		}
-		found = slices.DeleteFunc(found, func(name string) bool { return !strings.HasPrefix(name, typed) || printable(name, oneLine) != name })
+		found = slices.DeleteFunc(found, func(name string) bool { return !strings.HasPrefix(name, typed) || printable(name) != name })
 		return found[:min(len(found), completeMost)], cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -150,7 +150,7 @@ func (a *app) printSums(sums []move.Sum) error {
 }
 
 func (a *app) printMoved(report move.Report, source, target string) {
-	source, target = printable(source, oneLine), printable(target, oneLine)
+	source, target = printable(source), printable(target)
 	switch {
 	case report.Since > 0 && report.SourceOpen:
 		a.print("nothing to copy: the copy was completed before; %s is open, and so is %s", source, target)
@@ -162,7 +162,7 @@ func (a *app) printMoved(report move.Report, source, target string) {
 		a.print("moved: both sides are the same, and %s is open", target)
 	}
 	if len(report.Left) > 0 {
-		a.print("the values of these columns were left behind: %s", printable(strings.Join(report.Left, ", "), oneLine))
+		a.print("the values of these columns were left behind: %s", printable(strings.Join(report.Left, ", ")))
 	}
 	if !report.SourceOpen {
 		a.print("%s stays closed; `sqluice reopen --db %s` opens it again", source, word(source))

@@ -47,21 +47,15 @@ func (a *app) deleteCommand() *cobra.Command {
 		return nil
 	}
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
-		ids, err := parseIDs(args)
-		if err != nil {
-			return err
+		if len(args) == 0 {
+			return a.withClient(ctx, func(c *jobs.Client) error { return a.pruneStatus(ctx, c, jobs.Status(status), olderThan) })
 		}
-		return a.withClient(ctx, func(c *jobs.Client) error {
-			if len(ids) == 0 {
-				return a.pruneStatus(ctx, c, jobs.Status(status), olderThan)
+		return a.onEachJob(ctx, args, func(ctx context.Context, c *jobs.Client, id int64) error {
+			if err := c.Delete(ctx, id); err != nil {
+				return err
 			}
-			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
-				if err := c.Delete(ctx, id); err != nil {
-					return err
-				}
-				a.print("job %d: deleted", id)
-				return nil
-			})
+			a.print("job %d: deleted", id)
+			return nil
 		})
 	})
 	return cmd

@@ -21,29 +21,27 @@ func (a *app) downCommand() *cobra.Command {
 			"schema. down does not touch other tables.",
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error {
-				found, err := engine.StoreOf(c.Store()).Migrations().Schema(ctx)
-				if err != nil {
-					return fmt.Errorf("read the schema's version: %w", err)
-				}
-				if found.Have == 1 && !all {
-					return usagef("--all is missing: undoing the first migration drops the tables with all jobs")
-				}
-				name, err := engine.StoreOf(c.Store()).Migrations().MigrateDown(ctx)
-				if err != nil {
-					return fmt.Errorf("migrate down: %w", err)
-				}
-				if name == "" {
-					a.print("nothing to do: the database has no sqluice schema")
-					return nil
-				}
-				a.print("down %s", name)
-				if all && found.Have > 1 {
-					a.print("the schema is version %d now: --all allows to undo the first migration, and does not undo more than one", found.Have-1)
-				}
+		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error {
+			found, err := engine.StoreOf(c.Store()).Migrations().Schema(ctx)
+			if err != nil {
+				return fmt.Errorf("read the schema's version: %w", err)
+			}
+			if found.Have == 1 && !all {
+				return usagef("--all is missing: undoing the first migration drops the tables with all jobs")
+			}
+			name, err := engine.StoreOf(c.Store()).Migrations().MigrateDown(ctx)
+			if err != nil {
+				return fmt.Errorf("migrate down: %w", err)
+			}
+			if name == "" {
+				a.print("nothing to do: the database has no sqluice schema")
 				return nil
-			})
+			}
+			a.print("down %s", name)
+			if all && found.Have > 1 {
+				a.print("the schema is version %d now: --all allows to undo the first migration, and does not undo more than one", found.Have-1)
+			}
+			return nil
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also undo the first migration, which drops the tables with all jobs")

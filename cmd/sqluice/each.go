@@ -5,10 +5,21 @@ import (
 	"errors"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs"
 )
 
-// eachJob calls a function for every job of a list. An error that is about one job alone does not stop the others; any other one does.
-// It returns all errors.
+// onEachJob calls act for each job that the arguments name by its id: see eachJob.
+func (a *app) onEachJob(ctx context.Context, args []string, act func(ctx context.Context, c *jobs.Client, id int64) error) error {
+	ids, err := parseIDs(args)
+	if err != nil {
+		return err
+	}
+	return a.withClient(ctx, func(c *jobs.Client) error {
+		return eachJob(ctx, ids, func(ctx context.Context, id int64) error { return act(ctx, c, id) })
+	})
+}
+
+// eachJob calls act for each id. It continues after an error that concerns one job alone, stops at any other, and returns all errors.
 func eachJob(ctx context.Context, ids []int64, act func(context.Context, int64) error) error {
 	var faults []error
 	for _, id := range ids {

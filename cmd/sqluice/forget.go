@@ -44,7 +44,7 @@ func (a *app) forgetCommand() *cobra.Command {
 			} else {
 				a.print("cancelled: %d jobs", done.Cancelled)
 				for _, name := range done.Schedules {
-					a.print("schedule %s: deleted", printable(name, oneLine))
+					a.print("schedule %s: deleted", printable(name))
 				}
 				a.print("erased: %d jobs", done.Erased)
 				a.print("not reached: backups, replicas, logs, and old rows in the database's files (see forget --help)")

@@ -182,24 +182,3 @@ func FuzzParseDatabase(f *testing.F) {
 		}
 	})
 }
-
-// Printed text has no control sequences for a terminal, and harmless text is unchanged.
-func FuzzPrintable(f *testing.F) {
-	for _, seed := range []string{"", "a b", "\x1b[2J", "\u202eabc", "\xff\xfe", "\u2028", "日本語", "\r\n\t", "\U000e0041", "\ufffd"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, l := range []lines{oneLine, keepLines} {
-			got := printable(text, l)
-			if strings.ContainsFunc(got, func(r rune) bool { return harmful(r) && (l == oneLine || r != '\n' && r != '\t') }) {
-				t.Errorf("%q is printed as %q", text, got)
-			}
-			if again := printable(got, l); again != got {
-				t.Errorf("%q is printed as %q, and that as %q", text, got, again)
-			}
-		}
-		if strings.ToValidUTF8(text, "") == text && !strings.ContainsFunc(text, harmful) && printable(text, oneLine) != text {
-			t.Errorf("%q is printed as %q", text, printable(text, oneLine))
-		}
-	})
-}

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -49,7 +51,14 @@ func (a *app) withClient(ctx context.Context, fn func(*jobs.Client) error) error
 	}, fn)
 }
 
-// anyDurability is for commands without the flag.
+// onClient turns a function that needs a client of a database, which must exist, into a command's function.
+func (a *app) onClient(fn func(ctx context.Context, c *jobs.Client, args []string) error) func(*cobra.Command, []string) error {
+	return a.do(func(ctx context.Context, args []string) error {
+		return a.withClient(ctx, func(c *jobs.Client) error { return fn(ctx, c, args) })
+	})
+}
+
+// anyDurability returns no option: it is for commands without the flag --durability.
 func anyDurability(address.Database) ([]sqlite.Option, error) { return nil, nil }
 
 // withObservedClient is withClient with an observer, for a command that runs for long. durability returns the options of the

@@ -92,7 +92,7 @@ func newTable(out io.Writer, header ...string) *table {
 
 func (t *table) row(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = printable(cell, oneLine)
+		cells[i] = printable(cell)
 	}
 	for len(cells) > 0 && cells[len(cells)-1] == "" { // otherwise blanks fill the last column
 		cells = cells[:len(cells)-1]

@@ -102,7 +102,7 @@ func (p *progress) Write(text []byte) (int, error) {
 // draw replaces the line. It ignores errors: without a terminal there is no progress to show.
 func (p *progress) draw(line string) {
 	// One column stays free: some terminals wrap after a character in the last column.
-	line = ansi.Truncate(printable(line, oneLine), max(1, p.width()-1), "…")
+	line = ansi.Truncate(printable(line), max(1, p.width()-1), "…")
 	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", line)
 	p.line = line
 }

@@ -22,9 +22,7 @@ func (a *app) queuesCommand() *cobra.Command {
 			"with the most unfinished jobs.", human.MaxRows),
 		GroupID: groupRun,
 		Args:    takesCommand(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.queues(ctx, c, asJSON, all) })
-		}),
+		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.queues(ctx, c, asJSON, all) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.Flags().BoolVar(&all, "all", false, "show all queues and paused kinds, however many they are")
@@ -152,9 +150,9 @@ type pausing struct {
 
 // String returns the answer as people read it.
 func (p pausing) String() string {
-	of, became := "queue "+printable(p.Queue, oneLine), "resumed"
+	of, became := "queue "+printable(p.Queue), "resumed"
 	if p.Kind != "" {
-		of = "kind " + printable(p.Kind, oneLine) + " of " + of
+		of = "kind " + printable(p.Kind) + " of " + of
 	}
 	switch {
 	case !p.Changed && p.Paused:
@@ -179,23 +177,21 @@ func (a *app) queueSwitch(
 		Args:  takes(1, 1, "NAME"),
 
 		ValidArgsFunction: a.completesFirst(queueNames),
-		RunE: a.do(func(ctx context.Context, args []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error {
-				unknown, err := a.unknownNames(ctx, c, kind, args[0])
-				if err != nil {
-					return err
-				}
-				changed, err := set(ctx, c, args[0], kind)
-				if err != nil {
-					return nameFlags(err, map[string]string{"queue": "NAME", "reason": "--reason"})
-				}
-				answer := pausing{args[0], kind, paused, changed, unknown}
-				if asJSON {
-					return a.printJSON(answer)
-				}
-				a.print("%s", answer)
-				return nil
-			})
+		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, args []string) error {
+			unknown, err := a.unknownNames(ctx, c, kind, args[0])
+			if err != nil {
+				return err
+			}
+			changed, err := set(ctx, c, args[0], kind)
+			if err != nil {
+				return nameFlags(err, map[string]string{"queue": "NAME", "reason": "--reason"})
+			}
+			answer := pausing{args[0], kind, paused, changed, unknown}
+			if asJSON {
+				return a.printJSON(answer)
+			}
+			a.print("%s", answer)
+			return nil
 		}),
 	}
 	cmd.Flags().Var(&nameValue{&kind}, "kind", "only the jobs of the kind `NAME`")

@@ -17,14 +17,12 @@ func (a *app) recountCommand() *cobra.Command {
 			"differences in a brief transaction. While it reads, SQLite's WAL and PostgreSQL's dead rows grow with what others write.",
 		GroupID: groupJobs,
 		Args:    takesNothing(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error {
-				wrong, err := inspect.New(c).Recount(ctx)
-				if err == nil {
-					a.print("corrected counts: %d", wrong)
-				}
-				return err
-			})
+		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error {
+			wrong, err := inspect.New(c).Recount(ctx)
+			if err == nil {
+				a.print("corrected counts: %d", wrong)
+			}
+			return err
 		}),
 	}
 }

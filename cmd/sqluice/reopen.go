@@ -28,9 +28,7 @@ func (a *app) reopenCommand() *cobra.Command {
 		Long:    reopenHelp,
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.reopen(ctx, c) })
-		}),
+		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.reopen(ctx, c) }),
 	}
 }
 
@@ -45,7 +43,7 @@ func (a *app) reopen(ctx context.Context, c *jobs.Client) error {
 	if err != nil {
 		return fmt.Errorf("reopen: %w", err)
 	}
-	peer := printable(done.Peer, oneLine)
+	peer := printable(done.Peer)
 	switch {
 	case !done.WasClosed:
 		a.print("nothing to do: the queue is open")

@@ -39,9 +39,9 @@ func (a *app) restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.print("restored %s from %s", printable(d.Path, oneLine), printable(args[0], oneLine))
+			a.print("restored %s from %s", printable(d.Path), printable(args[0]))
 			if kept != "" {
-				a.print("the database before is %s", printable(kept, oneLine))
+				a.print("the database before is %s", printable(kept))
 			}
 			return nil
 		}),

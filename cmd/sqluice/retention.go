@@ -27,9 +27,7 @@ func (a *app) retentionCommand() *cobra.Command {
 			"its own configuration: done and cancelled jobs are kept for a day, failed ones for ever.",
 		GroupID: groupJobs,
 		Args:    takesCommand(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.retention(ctx, c, asJSON) })
-		}),
+		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.retention(ctx, c, asJSON) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.AddCommand(a.retentionSetCommand(), a.retentionRemoveCommand())
@@ -144,7 +142,7 @@ func (a *app) changeRetention(
 		if !changed {
 			done = same
 		}
-		a.print("rule for %s: %s", printable(rule.String(), oneLine), done)
+		a.print("rule for %s: %s", printable(rule.String()), done)
 		return nil
 	})
 }

@@ -37,25 +37,21 @@ func (a *app) retryCommand() *cobra.Command {
 		return nil
 	}
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
-		ids, err := parseIDs(args)
-		if err != nil {
-			return err
-		}
-		return a.withClient(ctx, func(c *jobs.Client) error {
-			if failed {
-				f := inspect.FailedFilter{Kind: kind}
-				if flags.Changed("since") {
-					f.Since = inspect.New(c).Now().Add(-within)
-				}
-				return a.retryFailed(ctx, c, f)
-			}
-			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
+		if !failed {
+			return a.onEachJob(ctx, args, func(ctx context.Context, c *jobs.Client, id int64) error {
 				if err := c.Retry(ctx, id); err != nil {
 					return err
 				}
 				a.print("job %d: pending", id)
 				return nil
 			})
+		}
+		return a.withClient(ctx, func(c *jobs.Client) error {
+			f := inspect.FailedFilter{Kind: kind}
+			if flags.Changed("since") {
+				f.Since = inspect.New(c).Now().Add(-within)
+			}
+			return a.retryFailed(ctx, c, f)
 		})
 	})
 	return cmd

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
+	safe "github.com/sqluice/sqluice/internal/printable"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -96,7 +97,7 @@ func joined(err error) []error {
 
 // complain prints a line on standard error, which has everything but the command's answer.
 func (a *app) complain(format string, args ...any) {
-	text := strings.TrimRight(printable(fmt.Sprintf(format, args...), keepLines), "\n")
+	text := strings.TrimRight(safe.Lines(fmt.Sprintf(format, args...)), "\n")
 	// An error of standard error itself cannot be reported.
 	_, _ = fmt.Fprintf(a.stderr, "sqluice: %s\n", text)
 }

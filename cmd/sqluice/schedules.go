@@ -33,9 +33,7 @@ func (a *app) schedulesCommand() *cobra.Command {
 			"code is due only while a worker lives that declares it.",
 		GroupID: groupRun,
 		Args:    takesCommand(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.schedules(ctx, c, asJSON) })
-		}),
+		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.schedules(ctx, c, asJSON) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.AddCommand(
@@ -137,8 +135,8 @@ func (a *app) schedulesShowCommand() *cobra.Command {
 		Args:  takes(1, 1, "NAME"),
 
 		ValidArgsFunction: a.completesFirst(scheduleNames),
-		RunE: a.do(func(ctx context.Context, args []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.showSchedule(ctx, c, args[0], n, asJSON) })
+		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, args []string) error {
+			return a.showSchedule(ctx, c, args[0], n, asJSON)
 		}),
 	}
 	cmd.Flags().Var(&intValue{&n, 1, 100}, "limit", "the most ticks to list")
@@ -219,7 +217,7 @@ func (a *app) scheduleSwitch(
 		if !changed {
 			became = "no change"
 		}
-		a.print("schedule %s: %s", printable(name, oneLine), became)
+		a.print("schedule %s: %s", printable(name), became)
 		return nil
 	})
 }
@@ -239,7 +237,7 @@ func (a *app) schedulesDeleteCommand() *cobra.Command {
 				Deleted  bool   `json:"deleted"`
 			}{name, true})
 		}
-		a.print("schedule %s: deleted", printable(name, oneLine))
+		a.print("schedule %s: deleted", printable(name))
 		return nil
 	})
 }
@@ -269,9 +267,7 @@ func (a *app) scheduleCommand(name, short string, change func(ctx context.Contex
 		Args:  takes(1, 1, "NAME"),
 
 		ValidArgsFunction: a.completesFirst(scheduleNames),
-		RunE: a.do(func(ctx context.Context, args []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return change(ctx, c, args[0], asJSON) })
-		}),
+		RunE:              a.onClient(func(ctx context.Context, c *jobs.Client, args []string) error { return change(ctx, c, args[0], asJSON) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd

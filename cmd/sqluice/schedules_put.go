@@ -93,7 +93,7 @@ func (a *app) printScheduled(ctx context.Context, c *jobs.Client, name string, a
 	if info.State() != jobs.ScheduleActive {
 		state = info.State()
 	}
-	a.print("schedule %s: %s", printable(info.Name, oneLine), state)
+	a.print("schedule %s: %s", printable(info.Name), state)
 	return nil
 }
 

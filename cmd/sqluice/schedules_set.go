@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -59,43 +58,32 @@ func (a *app) schedulesSetCommand() *cobra.Command {
 	return cmd
 }
 
-// change returns what the flags change.
+// change returns the change of the fields whose flags are set.
 func (f *scheduleSetFlags) change(ctx context.Context, a *app, flags *pflag.FlagSet) (change jobs.ScheduleChange, err error) {
-	given := flags.Changed
-	if !slices.ContainsFunc([]string{"cron", "every", "zone", "queue", "catch-up", "overlap", "payload"}, given) {
+	set := flags.Changed
+	if !slices.ContainsFunc([]string{"cron", "every", "zone", "queue", "catch-up", "overlap", "payload"}, set) {
 		return change, usagef("give what to change, such as --cron or --payload")
 	}
-	if given("cron") && given("every") {
+	if set("cron") && set("every") {
 		return change, usagef("give either --cron or --every")
 	}
-	if given("cron") {
-		change.Spec = &f.cron
+	change = jobs.ScheduleChange{
+		Spec: given(set("cron"), f.cron), Zone: given(set("zone"), jobs.Zone(f.zone)), Queue: given(set("queue"), f.queue),
+		CatchUp: given(set("catch-up"), jobs.CatchUp(f.catchUp)), Overlap: given(set("overlap"), jobs.Overlap(f.overlap)),
 	}
-	if given("every") {
-		every := "@every " + f.every.String()
-		change.Spec = &every
+	if set("every") {
+		change.Spec = given(true, "@every "+f.every.String())
 	}
-	if given("zone") {
-		zone := jobs.Zone(f.zone)
-		change.Zone = &zone
+	if set("payload") {
+		change.Payload, err = a.payloadOf(ctx, f.payload, scheduleFields)
 	}
-	if given("queue") {
-		change.Queue = &f.queue
+	return change, err
+}
+
+// given returns a pointer to the value of a flag that is set, or nil.
+func given[T any](set bool, value T) *T {
+	if !set {
+		return nil
 	}
-	if given("catch-up") {
-		catchUp := jobs.CatchUp(f.catchUp)
-		change.CatchUp = &catchUp
-	}
-	if given("overlap") {
-		overlap := jobs.Overlap(f.overlap)
-		change.Overlap = &overlap
-	}
-	if given("payload") {
-		var payload json.RawMessage
-		if payload, err = a.payloadOf(ctx, f.payload, scheduleFields); err != nil {
-			return change, err
-		}
-		change.Payload = payload
-	}
-	return change, nil
+	return &value
 }

@@ -21,9 +21,7 @@ func (a *app) sensitiveCommand() *cobra.Command {
 			"lasts until such a program starts again.",
 		GroupID: groupJobs,
 		Args:    takesCommand(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.sensitive(ctx, c, asJSON) })
-		}),
+		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.sensitive(ctx, c, asJSON) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.AddCommand(
@@ -31,7 +29,7 @@ func (a *app) sensitiveCommand() *cobra.Command {
 			if err := inspect.New(c).MarkSensitive(ctx, kind, paths...); err != nil {
 				return err
 			}
-			a.print("kind %s: marked", printable(kind, oneLine))
+			a.print("kind %s: marked", printable(kind))
 			return nil
 		}),
 		a.markCommand("unmark", "Show fields of a kind's jobs again", func(ctx context.Context, c *jobs.Client, kind string, paths []string) error {
@@ -39,7 +37,7 @@ func (a *app) sensitiveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.print("kind %s: %d unmarked", printable(kind, oneLine), n)
+			a.print("kind %s: %d unmarked", printable(kind), n)
 			return nil
 		}),
 	)
@@ -70,13 +68,11 @@ func (a *app) markCommand(name, short string, set func(ctx context.Context, c *j
 		Args:  takes(2, 1+jobs.MaxSensitive, "KIND", "FIELD"),
 
 		ValidArgsFunction: a.completesFirst(kindNames),
-		RunE: a.do(func(ctx context.Context, args []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error {
-				if _, err := a.unknownNames(ctx, c, args[0], ""); err != nil {
-					return err
-				}
-				return nameFlags(set(ctx, c, args[0], args[1:]), map[string]string{"kind": "KIND", "sensitive field": "FIELD"})
-			})
+		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, args []string) error {
+			if _, err := a.unknownNames(ctx, c, args[0], ""); err != nil {
+				return err
+			}
+			return nameFlags(set(ctx, c, args[0], args[1:]), map[string]string{"kind": "KIND", "sensitive field": "FIELD"})
 		}),
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
+	safe "github.com/sqluice/sqluice/internal/printable"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -259,15 +260,15 @@ func startedBy(now, at time.Time, worker, host string) (text string) {
 		text = ", started " + human.Moment(now, at)
 	}
 	if worker != "" {
-		text += ", worker " + printable(worker, oneLine)
+		text += ", worker " + printable(worker)
 	}
 	if host != "" {
-		text += ", host " + printable(host, oneLine)
+		text += ", host " + printable(host)
 	}
 	return text
 }
 
 func indent(text string) string {
-	text = strings.TrimRight(printable(text, keepLines), "\n")
+	text = strings.TrimRight(safe.Lines(text), "\n")
 	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
 }

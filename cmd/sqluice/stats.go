@@ -20,9 +20,7 @@ func (a *app) statsCommand() *cobra.Command {
 		Short:   "Count the jobs by status, and show jobs without a worker",
 		GroupID: groupRun,
 		Args:    takesNothing(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.stats(ctx, c, asJSON, all) })
-		}),
+		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.stats(ctx, c, asJSON, all) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.Flags().BoolVar(&all, "all", false, "show all queues and kinds without a worker, not only those with the most jobs")
@@ -58,7 +56,7 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON, all bool) error
 		list = list[:min(len(list), maxUnhandled)]
 	}
 	for _, u := range list {
-		a.print("no worker for %s", printable(fmt.Sprintf("kind %s in queue %s: %d pending", u.Kind, u.Queue, u.Jobs), oneLine))
+		a.print("no worker for %s", printable(fmt.Sprintf("kind %s in queue %s: %d pending", u.Kind, u.Queue, u.Jobs)))
 	}
 	if rest := stats.Unhandled[len(list):]; len(rest) > 0 {
 		var sum int64
@@ -68,7 +66,7 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON, all bool) error
 		a.print("and for %d more kinds and queues: %d pending (--all shows them)", len(rest), sum)
 	}
 	for _, u := range stats.UnknownVersions {
-		a.print("%s", printable(fmt.Sprintf("no worker knows version %d of the payloads of kind %s: the newest that one knows is %d", u.Version, u.Kind, u.Newest), oneLine))
+		a.print("%s", printable(fmt.Sprintf("no worker knows version %d of the payloads of kind %s: the newest that one knows is %d", u.Version, u.Kind, u.Newest)))
 	}
 	return nil
 }

@@ -36,9 +36,7 @@ func (a *app) statusCommand() *cobra.Command {
 			"migrations are pending. A password in the database's URL is left out.",
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.status(ctx, c, asJSON) })
-		}),
+		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.status(ctx, c, asJSON) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd

@@ -38,7 +38,7 @@ func (a *app) whyCommand() *cobra.Command {
 				return a.printJSON(diagnosis)
 			}
 			for _, finding := range findings {
-				a.print("%s: %s", finding.Reason, printable(finding.Text, oneLine))
+				a.print("%s: %s", finding.Reason, printable(finding.Text))
 			}
 			return nil
 		})

@@ -23,9 +23,7 @@ func (a *app) workersCommand() *cobra.Command {
 			"which takes about a second, or for two leases where no other worker runs.",
 		GroupID: groupRun,
 		Args:    takesNothing(),
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.workers(ctx, c, asJSON) })
-		}),
+		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.workers(ctx, c, asJSON) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd

@@ -19,3 +19,21 @@ func TestEscapes(t *testing.T) {
 		}
 	}
 }
+
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain grüße 世界 🙂":    "plain grüße 世界 🙂",
+		"a\x1b[31mb\x07":      `a\x1b[31mb\x07`,
+		"a\nb\tc\rd":          `a\nb\tc\rd`,
+		"a\u009b31mb\u202ec":  `a\u{9b}31mb\u{202e}c`,
+		"bad \xff end\u2028.": "bad \uFFFD end\\u{2028}.",
+		"kept \uFFFD":         "kept \uFFFD",
+	} {
+		if got := printable.Line(text); got != want {
+			t.Errorf("Line(%q) = %q, want %q", text, got, want)
+		}
+	}
+	if got, want := printable.Lines("a\n\tb\x1b\r"), "a\n\tb\\x1b\\r"; got != want {
+		t.Errorf("Lines = %q, want %q", got, want)
+	}
+}
