@@ -28,7 +28,7 @@ func (a *app) backupCommand() *cobra.Command {
 	}
 }
 
-// backup writes the copy and says how large it is.
+// backup writes the copy and prints its size.
 func (a *app) backup(ctx context.Context, c *jobs.Client, path string) error {
 	if err := c.Backup(ctx, path); err != nil {
 		return err

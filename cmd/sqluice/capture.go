@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// resultLimit is how many bytes of a program's standard output become the job's result.
+	// resultLimit is the maximum number of bytes of a program's standard output that become the job's result.
 	resultLimit = 64 << 10
 
-	// errorLimit is how many bytes of the end of a program's standard error are kept. More is kept than is recorded, because
-	// sensitive values are withheld before the text is shortened.
+	// errorLimit is the number of bytes that are kept of the end of a program's standard error. It exceeds the recorded length,
+	// because sensitive values are withheld before the text is shortened.
 	errorLimit = 16 << 10
 )
 
@@ -53,13 +53,13 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure returns the error of a program that ended with err and wrote this to standard error.
+// failure returns the error of a program that ended with err, with its standard error.
 func (t *tail) failure(err error) error {
 	return &jobs.OutputError{Err: err, Output: string(t.kept), Truncated: t.dropped}
 }
 
-// setResult sets the program's output as the job's result: JSON unchanged, other text as a JSON string without the line break at
-// its end. Without output there is no result.
+// setResult sets the program's output as the job's result: JSON unchanged, other text as a JSON string without its last line break.
+// Empty output sets no result.
 func setResult(job jobs.Job, stdout *head) error {
 	text := bytes.TrimSpace(stdout.kept)
 	if len(text) == 0 {

@@ -18,7 +18,7 @@ const (
 	completeMost   = 1000
 )
 
-// completion returns what a shell may complete for the word that is typed.
+// completion returns the completions for the word before the cursor of a shell.
 type completion = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
 // names is a sort of names that the database knows.
@@ -54,7 +54,7 @@ func (a *app) completesFirst(list names) completion {
 	}
 }
 
-// completeFlags completes the values of the flags --queue and --kind of a command and those below it.
+// completeFlags adds completions for the values of --queue and --kind to a command and its subcommands.
 func (a *app) completeFlags(cmd *cobra.Command) {
 	for flag, list := range map[string]names{"queue": queueNames, "kind": kindNames} {
 		if cmd.Flags().Lookup(flag) == nil {

@@ -169,7 +169,7 @@ func (a *app) printMoved(report move.Report, source, target string) {
 	}
 }
 
-// word quotes a text so that a shell reads it as one word.
+// word returns a text in quotes that make it one word for a shell.
 func word(text string) string {
 	if strings.ContainsAny(text, " \t\"'\\`$&|;<>()*?[]#~!{}") {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -177,7 +177,7 @@ func word(text string) string {
 	return text
 }
 
-// adviseCopy adds to the error what the user can do.
+// adviseCopy adds a remedy to the error of a move.
 func adviseCopy(ctx context.Context, err error, source, target string) error {
 	if ctx.Err() != nil {
 		err = errors.Join(context.Cause(ctx), err)
@@ -207,7 +207,7 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 	return errors.Join(err, errors.New(advice))
 }
 
-// adviseElsewhere returns what the user can do about a side that an earlier move has closed.
+// adviseElsewhere returns the remedy for a side that an earlier move has closed.
 func adviseElsewhere(e *move.ElsewhereError, source string) string {
 	switch {
 	case e.IsReverse:

@@ -11,15 +11,13 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// withCreatedClient calls fn with a client of the database, which it makes and migrates when it is a file and there is
-// none. What exists is never migrated, and in PostgreSQL nothing is made: on another version of the schema the error
-// is a [jobs.SchemaError].
+// withCreatedClient calls fn with a client of the database. It creates and migrates a SQLite file that does not exist. It does not migrate
+// an existing database: on another version of the schema the error is a [jobs.SchemaError].
 func (a *app) withCreatedClient(ctx context.Context, durability durabilityFor, fn func(*jobs.Client) error) error {
 	return a.withCreatedObservedClient(ctx, durability, nil, nil, fn)
 }
 
-// withCreatedObservedClient is withCreatedClient of a store that tells an observer and whose engine's messages log takes. Both
-// may be nil.
+// withCreatedObservedClient is withCreatedClient with an observer of the store and a log for the engine's messages. Both may be nil.
 func (a *app) withCreatedObservedClient(
 	ctx context.Context, durability durabilityFor, log *slog.Logger, observer *jobs.Observer, fn func(*jobs.Client) error,
 ) error {
@@ -34,8 +32,8 @@ func (a *app) withCreatedObservedClient(
 	}, fn)
 }
 
-// beforeMaking returns what the library refuses of the command line, before it makes a file. In PostgreSQL nothing is made, and times are
-// compared with the server's clock.
+// beforeMaking returns the error of validate before a command creates a SQLite file. It does nothing for PostgreSQL, which compares times
+// with the server's clock.
 func (a *app) beforeMaking(validate func() error, fields map[string]string) error {
 	d, err := a.database()
 	if err != nil || d.Postgres() {
@@ -44,13 +42,13 @@ func (a *app) beforeMaking(validate func() error, fields map[string]string) erro
 	return nameFlags(validate(), fields)
 }
 
-// openOrCreateFile opens the database, which it makes and migrates when there is none. Several processes may do so at
-// once: one of them makes the tables and the others wait.
+// openOrCreateFile opens a SQLite file, which it creates and migrates if it does not exist. Several processes may do so at the same time:
+// one of them creates the tables and the others wait.
 func openOrCreateFile(ctx context.Context, path string, opts ...sqlite.Option) (*sqlite.Store, error) {
 	return openChecked(ctx, path, append([]sqlite.Option{sqlite.MigrateEmpty()}, opts...))
 }
 
-// openChecked opens a database of this version of the schema.
+// openChecked opens a SQLite file. It returns an error unless the program runs on its schema.
 func openChecked(ctx context.Context, path string, opts []sqlite.Option) (*sqlite.Store, error) {
 	store, err := sqlite.Open(ctx, path, opts...)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// onEachJob calls act for each job that the arguments name by its id: see eachJob.
+// onEachJob opens the database and calls act for each id of the arguments: see eachJob.
 func (a *app) onEachJob(ctx context.Context, args []string, act func(ctx context.Context, c *jobs.Client, id int64) error) error {
 	ids, err := parseIDs(args)
 	if err != nil {

@@ -28,7 +28,7 @@ func (a *app) readPayload(ctx context.Context) (json.RawMessage, error) {
 	return data, nil
 }
 
-// payloadOf returns the payload that an argument or a flag names: its own text, or standard input for -.
+// payloadOf returns the payload of an argument or a flag: its text, or standard input for -.
 func (a *app) payloadOf(ctx context.Context, text string, fields map[string]string) (json.RawMessage, error) {
 	if text != "-" {
 		return json.RawMessage(text), nameFlags(jobs.ValidatePayload([]byte(text)), fields) // before a database is made
@@ -63,7 +63,7 @@ func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, op
 	})
 }
 
-// enqueueItems enqueues the job that each line of standard input describes, all or none.
+// enqueueItems enqueues the jobs that the lines of standard input describe, all or none.
 func (a *app) enqueueItems(ctx context.Context, f *enqueueFlags) error {
 	var items []jobs.Item
 	var kinds, queues []string
@@ -89,7 +89,7 @@ func (a *app) enqueueItems(ctx context.Context, f *enqueueFlags) error {
 	})
 }
 
-// withName returns the list with a name that is not the last one.
+// withName appends a name to the list unless it is the last one.
 func withName(list []string, name string) []string {
 	if len(list) > 0 && list[len(list)-1] == name {
 		return list
@@ -97,7 +97,7 @@ func withName(list []string, name string) []string {
 	return append(list, name)
 }
 
-// enqueueRead enqueues so many jobs that were read, and prints what became of them.
+// enqueueRead calls enqueue for the n jobs that were read, and prints their ids.
 func (a *app) enqueueRead(ctx context.Context, f *enqueueFlags, n int, enqueue func(*jobs.Client) ([]jobs.Receipt, error)) error {
 	progress := a.progress()
 	defer progress.end()
@@ -134,8 +134,8 @@ func (a *app) printIDs(ids []int64) {
 	}
 }
 
-// readLines calls add with each line of standard input that is not blank, byte for byte. An error names its line. most is how long one can
-// be.
+// readLines calls add with each line of standard input that is not blank. An error names its line. most is the maximum length of a line in
+// bytes.
 func (a *app) readLines(ctx context.Context, most int, add func([]byte) error) error {
 	progress := a.progress()
 	defer progress.end()

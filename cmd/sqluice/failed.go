@@ -57,10 +57,10 @@ func (a *app) failedCommand() *cobra.Command {
 	return cmd
 }
 
-// failedOutput says how the report of failed jobs is printed.
+// failedOutput configures the output of the report of failed jobs.
 type failedOutput struct {
-	texts  bool // the errors of each group too
-	reveal bool // errors are decrypted
+	texts  bool // print the errors of each group
+	reveal bool // the client decrypts errors
 	asJSON bool
 }
 

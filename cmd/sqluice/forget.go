@@ -58,7 +58,7 @@ func (a *app) forgetCommand() *cobra.Command {
 	return cmd
 }
 
-// forget forgets a user, and again while jobs of the user run, but not for longer than wait.
+// forget forgets a user, and repeats that while jobs of the user run, for at most wait.
 func forget(ctx context.Context, in *inspect.Inspector, user string, wait time.Duration) (sum inspect.Forgotten, err error) {
 	const pause = 500 * time.Millisecond
 	sum.Schedules = []string{}

@@ -20,20 +20,20 @@ import (
 // guardName is the hidden command that a worker starts for its programs.
 const guardName = "guard-programs"
 
-// guard is a process that kills what the programs of a worker have started when the worker is killed. The kernel kills the programs
-// themselves, on Linux, and not their children, which would go on beside the job's next attempt. The guard reads a pipe, which the
-// worker's death closes, however it dies.
+// guard controls a process that kills the children of a worker's programs if the worker is killed. On Linux the kernel kills the programs,
+// but not their children, which would run beside the next attempt of the job. The process reads a pipe, which any death of the worker
+// closes.
 type guard struct {
 	log *slog.Logger
 
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	pipe io.WriteCloser // nil before the first program, and when there is no guard
-	told bool           // the log says that there is none
+	mu        sync.Mutex
+	cmd       *exec.Cmd
+	pipe      io.WriteCloser // nil before the first program, and if the process could not be started
+	hasWarned bool           // the log has the failure
 }
 
-// begin starts the guard's process, if there is none yet, also after it could not be started before. It comes before the first program: a process that is killed while it starts
-// another one leaves a child that, for a moment, holds its files open, and with them the lock by which others see that the worker lives.
+// begin starts the process unless it runs, also after a failed start. The caller calls it before the first program: a worker that is killed
+// while it starts a process leaves a child that for a moment holds the worker's files open, and so the lock that marks a live worker.
 func (g *guard) begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,7 +42,7 @@ func (g *guard) begin() {
 	}
 }
 
-// hold makes the guard kill the process group of a program if this process dies, until release is called. begin was called before.
+// hold makes the process kill the group of a program if this process dies, until release is called. The caller has called begin.
 func (g *guard) hold(pid int) (release func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,7 +54,7 @@ func (g *guard) hold(pid int) (release func()) {
 	}
 }
 
-// start starts the process. Without it programs run as well. Callers hold mu.
+// start starts the process. Programs also run if it fails. The caller holds mu.
 func (g *guard) start() {
 	binary, err := os.Executable()
 	cmd := exec.Command(binary, guardName)
@@ -70,10 +70,10 @@ func (g *guard) start() {
 		g.fails(err)
 		return
 	}
-	g.cmd, g.pipe, g.told = cmd, pipe, false
+	g.cmd, g.pipe, g.hasWarned = cmd, pipe, false
 }
 
-// tell writes to the pipe. Callers hold mu.
+// tell writes a change to the pipe. The caller holds mu.
 func (g *guard) tell(change string, pid int) {
 	if g.pipe == nil {
 		return
@@ -83,29 +83,29 @@ func (g *guard) tell(change string, pid int) {
 	}
 }
 
-// fails leaves the programs without a guard. Callers hold mu.
+// fails logs the first error. Programs run without a guard from now on. The caller holds mu.
 func (g *guard) fails(err error) {
 	g.pipe = nil
-	if g.told {
+	if g.hasWarned {
 		return
 	}
-	g.told = true
+	g.hasWarned = true
 	g.log.Warn("what programs have started would go on if this process was killed: their guard does not run", "error", err)
 }
 
-// close ends the process, which kills nothing when all programs have ended.
+// close ends the process, which kills no group if all programs have ended.
 func (g *guard) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.pipe == nil {
 		return
 	}
-	_ = g.pipe.Close() // by which it ends; it may have ended before
+	_ = g.pipe.Close() // ends the process, which may have ended before
 	_ = g.cmd.Wait()
 	g.pipe = nil
 }
 
-// guardCommand is the process's side.
+// guardCommand returns the hidden command that the process runs.
 func (a *app) guardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    guardName,

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// interruptible is a reader whose Read ends with its context, although the reader below may block for ever, as a terminal
-// does. It reads one block ahead.
+// interruptible is a reader whose Read returns at the end of its context, although the reader below, such as a terminal, blocks. It reads
+// one block ahead.
 type interruptible struct {
 	ctx    context.Context
 	blocks chan block

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// keysVariable names the environment variable that names the file of keys, as --keys does.
+// keysVariable is the environment variable with the name of the file of keys: the default of --keys.
 const keysVariable = "SQLUICE_KEYS"
 
 // keysFile returns the name of the file of keys; "" for none.

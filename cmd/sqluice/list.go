@@ -84,8 +84,8 @@ func (a *app) list(ctx context.Context, c *jobs.Client, f inspect.Filter, asJSON
 	return nil
 }
 
-// search returns the page of jobs that the filter selects, and calls note to show how far it has looked. With an error it returns the
-// jobs that it has found until then, and the cursor with which to go on.
+// search returns the page of jobs that the filter selects, and calls note with its position. With an error it also returns the jobs that it
+// has found, and the cursor to continue with.
 func search(
 	ctx context.Context, in *inspect.Inspector, f inspect.Filter, note func(line func() string),
 ) (found []jobs.Job, after int64, err error) {
@@ -105,7 +105,7 @@ func search(
 	}
 }
 
-// looked says how far a search has come.
+// looked returns the position of a search as text.
 func looked(after int64, found int) string {
 	return fmt.Sprintf("looked at the jobs down to %d: %d found", after, found)
 }
@@ -122,7 +122,7 @@ func (a *app) printList(now time.Time, list []jobs.Job, asJSON bool) error {
 	return t.end()
 }
 
-// when returns the time that matters most for a job's status.
+// when returns the most important time of a job, by its status.
 func when(now time.Time, job jobs.Job) string {
 	switch job.Status {
 	case jobs.StatusScheduled, jobs.StatusPending:

@@ -54,12 +54,12 @@ func stopOnSignal(parent context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// sameStop is for how long a repeated signal is taken for the one before. One stop often arrives twice: from a terminal and from npm,
+// sameStop is the time within which a second signal belongs to the same stop, which often arrives twice: from a terminal and from npm,
 // or from timeout, which sends its signal to the process and then to its group.
 const sameStop = time.Second
 
-// stopper decides what a signal means. Only a SIGINT, by a person who waits, ends the process at once, when it comes more than
-// sameStop after the first signal: a service manager that repeats SIGTERM has its own way to lose patience.
+// stopper maps signals to actions. Only a SIGINT more than sameStop after the first signal, from an impatient user, ends the process at once:
+// a service manager that repeats SIGTERM sends SIGKILL in the end.
 type stopper struct{ since time.Time }
 
 type stopAction int

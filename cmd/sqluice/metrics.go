@@ -15,15 +15,15 @@ import (
 	"github.com/sqluice/sqluice/metrics"
 )
 
-// metricsPath is where metrics are served, below the prefix if there is one.
+// metricsPath is the path of metrics, after the prefix if there is one.
 const metricsPath = "/metrics"
 
-// scrapeTimeout is how long a worker that stops waits for running requests for its metrics.
+// scrapeTimeout bounds the wait of a stopping worker for running requests for its metrics.
 const scrapeTimeout = time.Second
 
 // metricsFlags holds the flags of a worker's metrics.
 type metricsFlags struct {
-	address   string // empty means nowhere
+	address   string // empty means that no metrics are served
 	tokenFile string
 	hosts     []string
 }
@@ -62,7 +62,7 @@ func withMetrics(path string, metrics, others http.Handler) http.Handler {
 	})
 }
 
-// config returns the rules for requests for metrics, and what is wrong with them or with the address, before a database is made.
+// config returns the rules for requests for metrics, or an error if a rule or the address is invalid. It runs before a database is created.
 func (f *metricsFlags) config(ctx context.Context, a *app, log *slog.Logger) (admin.Config, error) {
 	if f.address == "" {
 		return admin.Config{}, nil

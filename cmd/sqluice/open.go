@@ -16,8 +16,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// openDatabase opens a database, which must exist. It does not check the schema, nor connect to a PostgreSQL server: the first
-// use does. log gets the engine's messages, and may be nil. The options are for SQLite.
+// openDatabase opens a database, which must exist. It does not check the schema. It does not connect to a PostgreSQL server: the first use
+// does. log gets the engine's messages, and may be nil. The options apply to SQLite.
 func openDatabase(ctx context.Context, d address.Database, log *slog.Logger, opts ...sqlite.Option) (jobs.Store, error) {
 	return openObserved(ctx, d, log, nil, opts...)
 }
@@ -61,8 +61,8 @@ func (a *app) onClient(fn func(ctx context.Context, c *jobs.Client, args []strin
 // anyDurability returns no option: it is for commands without the flag --durability.
 func anyDurability(address.Database) ([]sqlite.Option, error) { return nil, nil }
 
-// withObservedClient is withClient with an observer, for a command that runs for long. durability returns the options of the
-// writes' durability, and log gets the engine's messages.
+// withObservedClient is withClient with an observer and a log for the engine's messages. durability returns the options of the writes'
+// durability.
 func (a *app) withObservedClient(
 	ctx context.Context, durability durabilityFor, log *slog.Logger, observer *jobs.Observer, fn func(*jobs.Client) error,
 ) error {

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	probeWithin = 3 * time.Second // how long the database may take to answer
-	probeEvery  = time.Second     // how often it is asked, however many requests come
+	probeWithin = 3 * time.Second // the maximum time for the answer of the database
+	probeEvery  = time.Second     // the minimum time between two questions to the database
 )
 
-// probeFlag is the flag of the listener for probes.
+// probeFlag adds the flag --probes.
 func probeFlag(flags *pflag.FlagSet, address *string) {
 	textFlag(flags, address, "probes", "answer /healthz and /readyz, without a token, at http://`HOST:PORT`")
 }
 
-// probes answers whether this process serves, and whether its database can be used: with a status and a word, no more, since any machine may
-// ask. Safe for concurrent use.
+// probes answers whether this process serves, and whether its database works. The answer is a status and a word, because any machine may
+// ask. It may be used concurrently.
 type probes struct {
 	client   *jobs.Client
 	log      *slog.Logger
 	stopping <-chan struct{} // closed when the process begins to stop
 
 	mu    sync.Mutex
-	asked time.Time // when the database was; zero at first
-	err   error     // what it answered
+	asked time.Time // the time of the last question to the database; zero before the first
+	err   error     // the answer
 }
 
 func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -66,14 +66,14 @@ func (p *probes) stops() bool {
 	}
 }
 
-// check returns why the database cannot be used, as it was at most probeEvery ago. Its log has one line each time that this changes.
+// check returns the error of the database, or nil, from the last probeEvery. It logs each change between an error and none.
 func (p *probes) check(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.asked.IsZero() && time.Since(p.asked) < probeEvery {
 		return p.err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin) // the answer is for others too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin) // other requests share the answer
 	defer cancel()
 	was := p.err
 	p.err, p.asked = p.client.CheckSchema(ctx), time.Now()
@@ -86,7 +86,7 @@ func (p *probes) check(ctx context.Context) error {
 	return p.err
 }
 
-// checkProbes returns what is wrong with the address of probes, if there is one.
+// checkProbes returns an error if the address of probes is invalid. An empty address is valid.
 func checkProbes(ctx context.Context, address string) error {
 	if address == "" {
 		return nil
@@ -94,7 +94,7 @@ func checkProbes(ctx context.Context, address string) error {
 	return checkAddress(ctx, "--probes", address, true)
 }
 
-// serveProbes answers probes at an address until stop is called; at none when that is empty.
+// serveProbes answers probes at an address until stop is called. It does nothing for an empty address.
 func (a *app) serveProbes(ctx context.Context, address string, c *jobs.Client, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil

@@ -11,7 +11,7 @@ import (
 // groupCheckEvery is how often killRest checks whether a process group is empty: the kernel does not notify.
 const groupCheckEvery = 20 * time.Millisecond
 
-// The signals below go to the program's process group. Sending fails if the group has ended, which is what they are for.
+// The signals go to the process group of the program. A group that has ended makes the send fail, which is no error here.
 
 func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 func kill(cmd *exec.Cmd)      { killGroup(cmd.Process.Pid) }

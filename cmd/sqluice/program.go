@@ -19,14 +19,14 @@ const (
 	// exitDiscard is the exit code by which a program discards its job: EX_DATAERR of sysexits.h.
 	exitDiscard = 65
 
-	// killAfter is how long after SIGTERM a program is killed.
+	// killAfter is the time between SIGTERM and SIGKILL for a program.
 	killAfter = 3 * time.Second
 )
 
 // program is a handler that runs a program with its arguments once for each attempt.
 type program struct {
 	kind string
-	path string // as found in PATH at the start
+	path string // the file that was found in PATH at the start
 	args []string
 
 	env     []string

@@ -40,7 +40,7 @@ func (a *app) pruneCommand() *cobra.Command {
 			for _, s := range which {
 				err := a.pruneStatus(ctx, c, s, olderThan)
 				if errors.As(err, new(*jobs.RefusedError)) {
-					refused, err = errors.Join(refused, err), nil // what is refused keeps nothing else
+					refused, err = errors.Join(refused, err), nil // a refused job does not stop the others
 				}
 				if err != nil {
 					return err
@@ -52,7 +52,7 @@ func (a *app) pruneCommand() *cobra.Command {
 	return cmd
 }
 
-// pruneStatus also prints how many jobs were removed if it stops early.
+// pruneStatus deletes the old jobs with a status and prints their number, also if it stops early.
 func (a *app) pruneStatus(ctx context.Context, c *jobs.Client, s jobs.Status, olderThan time.Duration) error {
 	n, err := inspect.New(c).Prune(ctx, s, olderThan)
 	if err == nil || n > 0 {

@@ -92,7 +92,7 @@ func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time, all bool) e
 	return nil
 }
 
-// pauseOf returns since when a pause lasts, and until when, by whom and why where that is known.
+// pauseOf returns the start of a pause, and its end, its author and its reason if they are known.
 func pauseOf(now time.Time, p inspect.KindPause) string {
 	text := human.Age(now, p.At)
 	switch {
@@ -138,7 +138,7 @@ func (a *app) queueResumeCommand() *cobra.Command {
 		})
 }
 
-// pausing is the answer to a pause or a resume, as that of the API.
+// pausing is the answer to a pause or a resume, with the fields of the API's.
 type pausing struct {
 	Queue   string `json:"queue"`
 	Kind    string `json:"kind,omitempty"` // empty for the whole queue
@@ -148,7 +148,7 @@ type pausing struct {
 	Unknown []inspect.UnknownName `json:"unknown,omitempty"` // the queue or the kind, if nothing knew it
 }
 
-// String returns the answer as people read it.
+// String returns the answer for people.
 func (p pausing) String() string {
 	of, became := "queue "+printable(p.Queue), "resumed"
 	if p.Kind != "" {

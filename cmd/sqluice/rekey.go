@@ -52,7 +52,7 @@ func (a *app) rekeyCommand() *cobra.Command {
 	return cmd
 }
 
-// placeList is where the first damaged values stand.
+// placeList returns the places of the first damaged values.
 func placeList(done inspect.Rekeyed) string {
 	const most = 10
 	text := strings.Join(done.DamagedAt[:min(len(done.DamagedAt), most)], ", ")

@@ -57,7 +57,7 @@ func (a *app) retryCommand() *cobra.Command {
 	return cmd
 }
 
-// retryFailed makes the failed jobs pending that the filter finds, and prints how many there were.
+// retryFailed makes the failed jobs of a filter pending and prints their number.
 func (a *app) retryFailed(ctx context.Context, c *jobs.Client, f inspect.FailedFilter) error {
 	n, err := inspect.New(c).RetryFailed(ctx, f)
 	if err == nil || n > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// retryValue is how long failed jobs wait for their next attempt: DELAY,DELAY... or FIRST..MOST.
+// retryValue holds the delays before the next attempts of failed jobs: DELAY,DELAY... or FIRST..MOST.
 type retryValue struct {
 	text  string
 	delay func(jobs.Job, error) time.Duration // nil for the default

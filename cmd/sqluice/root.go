@@ -125,10 +125,10 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usagef("%s", text)
 }
 
-// removing are the commands that remove something, or show what is hidden: no error suggests them.
+// removing lists the commands that remove something or show hidden values: no error suggests them.
 var removing = []string{"delete", "prune", "down", "restore", "unmark", "remove", "forget"}
 
-// suggestions returns the commands that a name may stand for: the one of a group, or those with a similar name.
+// suggestions returns the commands with a name below a group, or else the commands with a similar name.
 func suggestions(cmd *cobra.Command, name string) (similar []string) {
 	var exact []string
 	for _, group := range cmd.Commands() {
@@ -151,7 +151,7 @@ func suggestions(cmd *cobra.Command, name string) (similar []string) {
 	return slices.DeleteFunc(similar, func(s string) bool { return slices.Contains(removing, s[strings.LastIndexByte(s, ' ')+1:]) })
 }
 
-// takesCommand is for commands that list something, and have commands below them: the word list says what they do without it.
+// takesCommand returns the check of arguments for a command that lists something and has subcommands. It allows the word list.
 func takesCommand() cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && !slices.Equal(args, []string{"list"}) {

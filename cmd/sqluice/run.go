@@ -28,7 +28,7 @@ type app struct {
 	out    *bufio.Writer // standard output; flushed when the command has ended
 	stdout io.Writer     // below out; it may be a terminal
 	stderr io.Writer
-	env    []string // as of os.Environ
+	env    []string // in the form of os.Environ
 
 	db    address.Database // of --db; zero without the flag
 	keys  string           // of --keys
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitOK
 	}
 	if cause := context.Cause(ctx); errors.Is(err, context.Canceled) && cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w (%w)", cause, err) // such as the signal
+		err = fmt.Errorf("%w (%w)", cause, err) // the cause may be a signal
 	}
 	a.report(err)
 	// An error before the command's own function is cobra's, and always a fault of the command line.

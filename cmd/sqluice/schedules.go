@@ -21,7 +21,7 @@ var scheduleFields = map[string]string{
 	"start-within time": "--start-by", "specification": "--cron or --every", "zone": "--zone", "catch-up": "--catch-up", "overlap": "--overlap",
 }
 
-// schedulesPage is how many schedules one look reads.
+// schedulesPage is the number of schedules of one read.
 const schedulesPage = 500
 
 func (a *app) schedulesCommand() *cobra.Command {
@@ -49,7 +49,7 @@ func (a *app) schedulesCommand() *cobra.Command {
 	return cmd
 }
 
-// scheduleAnswer is a schedule in an answer, as in those of the API.
+// scheduleAnswer is a schedule in an answer, with the fields of the API's.
 type scheduleAnswer struct {
 	jobs.ScheduleInfo
 	Status string `json:"state"`
@@ -117,11 +117,11 @@ func nextTick(now time.Time, s jobs.ScheduleInfo) string {
 	return inZone(s, s.Next).Format(time.RFC3339) + " (" + human.Age(now, s.Next) + ")"
 }
 
-// inZone returns a time in the zone of a schedule's specification; in the local one if it has none, as one of a period.
+// inZone returns a time in the zone of a schedule, or in the local zone if the schedule has none, such as one of a period.
 func inZone(s jobs.ScheduleInfo, t time.Time) time.Time {
 	zone, err := cron.Zone(s.Zone)
 	if err != nil || strings.HasPrefix(s.Spec, "@every") {
-		return t.Local() // of a zone that is not known here the state of the schedule says so
+		return t.Local() // the state of the schedule names an unknown zone
 	}
 	return t.In(zone)
 }
@@ -194,7 +194,7 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 	return t.end()
 }
 
-// schedulePausing is the answer to a pause or a resume, as that of the API.
+// schedulePausing is the answer to a pause or a resume, with the fields of the API's.
 type schedulePausing struct {
 	Schedule string `json:"schedule"`
 	Paused   bool   `json:"paused"`

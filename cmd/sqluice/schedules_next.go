@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/cron"
 )
 
-// ticksMost is how many ticks schedules next prints at most.
+// ticksMost is the maximum number of ticks that schedules next prints.
 const ticksMost = 10_000
 
 func (a *app) schedulesNextCommand() *cobra.Command {

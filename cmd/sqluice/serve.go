@@ -149,8 +149,8 @@ func (a *app) token(file string) (string, error) {
 	return token, nil
 }
 
-// checkAddress returns what is wrong with an address, before a database is opened or made: what listen would refuse without a look at names
-// of hosts.
+// checkAddress returns an error for an invalid address, or for one that is not a loopback address unless mayBeAnywhere is set. It does not
+// look up hosts: listen does.
 func checkAddress(ctx context.Context, flag, address string, mayBeAnywhere bool) error {
 	host, port, err := net.SplitHostPort(address)
 	if err == nil {
@@ -190,8 +190,8 @@ func httpServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serveBeside serves, beside the command's own work and also while that stops, until stop is called; within is as for serveUntil. If
-// serving fails later, it logs the error and the process continues.
+// serveBeside serves in the background until stop is called, also after the end of ctx; within is the argument of serveUntil. It logs an
+// error of the server, and the process continues.
 func serveBeside(ctx context.Context, what string, handler http.Handler, listener net.Listener, within time.Duration, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})

@@ -22,9 +22,9 @@ import (
 type jobDetails struct {
 	jobs.Job
 	Errors     []inspect.AttemptEnd   `json:"errors"`
-	Others     []inspect.AttemptEnd   `json:"other_attempts,omitempty"`      // that were snoozed, released or cancelled
-	Unrecorded []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"` // that have no row
-	Last       *inspect.Attempt       `json:"last_attempt,omitempty"`        // the one that runs, or in which the job ended
+	Others     []inspect.AttemptEnd   `json:"other_attempts,omitempty"`      // snoozed, released and cancelled ones
+	Unrecorded []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"` // attempts without a row
+	Last       *inspect.Attempt       `json:"last_attempt,omitempty"`        // the running attempt, or the one that ended the job
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -69,10 +69,10 @@ func (a *app) showCommand() *cobra.Command {
 	return cmd
 }
 
-// lookUp is how a person names a job without its id.
+// lookUp names a job without its id.
 type lookUp struct{ kind, unique, request string }
 
-// find returns how to get the job that the arguments or the flags name.
+// find returns a function that reads the job of the arguments or the flags.
 func (l *lookUp) find(args []string) (func(context.Context, *jobs.Client) (jobs.Job, error), error) {
 	switch byKey := l.kind != "" && (l.unique == "") != (l.request == ""); {
 	case len(args) == 1 && *l == lookUp{}:
@@ -174,10 +174,10 @@ func (a *app) showUnrecorded(r inspect.AttemptRange) {
 	a.print("\nattempts %d to %d: %s", r.First, r.Last, unrecordedEnd)
 }
 
-// unrecordedEnd stands for the end of attempts that have no row.
+// unrecordedEnd is printed as the end of attempts that have no row.
 const unrecordedEnd = "not recorded"
 
-// attemptName names an attempt. A job that expired while it waited ended in none.
+// attemptName returns the name of an attempt. A waiting job that expired has no attempt.
 func attemptName(e inspect.AttemptEnd) string {
 	if e.Cause == jobs.CauseExpired && e.StartedAt.IsZero() {
 		return "no attempt"
@@ -238,7 +238,7 @@ func attemptsInFull(job jobs.Job) string {
 	return s
 }
 
-// settingFrom says beside a setting where it comes from, unless the job itself has it.
+// settingFrom returns the origin of a setting as text, or "" if the job itself has the setting.
 func settingFrom(source jobs.SettingSource) string {
 	switch source {
 	case jobs.SettingOfKind:
@@ -249,12 +249,12 @@ func settingFrom(source jobs.SettingSource) string {
 	return ""
 }
 
-// maxShown is how many characters of a payload or result show prints; --json prints all of it.
+// maxShown is the maximum number of characters of a payload or result that show prints; --json prints all.
 const maxShown = 1000
 
 func compact(raw json.RawMessage) string { return human.Shorten(string(raw), maxShown) }
 
-// startedBy says when an attempt started, and which worker ran it.
+// startedBy returns the start of an attempt and its worker as text.
 func startedBy(now, at time.Time, worker, host string) (text string) {
 	if !at.IsZero() {
 		text = ", started " + human.Moment(now, at)

@@ -49,7 +49,7 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON, all bool) error
 	if err := t.end(); err != nil {
 		return err
 	}
-	// By the number of their jobs: with many queues, those that matter most come first.
+	// Sorted by the number of jobs, so that the most important ones come first.
 	slices.SortStableFunc(stats.Unhandled, func(a, b inspect.UnhandledWork) int { return cmp.Compare(b.Jobs, a.Jobs) })
 	list := stats.Unhandled
 	if !all {
@@ -71,5 +71,5 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON, all bool) error
 	return nil
 }
 
-// maxUnhandled is how many kinds and queues without a worker stats shows.
+// maxUnhandled is the maximum number of kinds and queues without a worker that stats shows.
 const maxUnhandled = 20

@@ -92,7 +92,7 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	return t.end()
 }
 
-// stateOf returns the state of a schema in a word, and what to do about it.
+// stateOf returns the state of a schema in a word, and advice for the user.
 func stateOf(found engine.Schema) (state, advice string) {
 	runs := found.Check() == nil
 	switch {

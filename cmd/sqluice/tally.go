@@ -12,13 +12,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// tally counts what a worker has done, for its progress line and its log.
+// tally counts the attempts of a worker for its progress line.
 type tally struct {
 	progress *progress
 	began    time.Time
 	running  atomic.Int64
 	done     atomic.Int64
-	failed   atomic.Int64 // attempts, also those that are retried; without those that a stop ended or that could not start
+	failed   atomic.Int64 // failed attempts, without those that a stop ended or that could not start
 }
 
 func newTally(p *progress) *tally { return &tally{progress: p, began: time.Now()} }

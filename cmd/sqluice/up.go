@@ -46,7 +46,7 @@ func (a *app) up(ctx context.Context, _ []string) error {
 	if d.Postgres() {
 		store, err = openDatabase(ctx, d, nil)
 	} else {
-		store, err = sqlite.Open(ctx, d.Path, sqlite.WithLogger(slog.New(slog.DiscardHandler))) // up says it itself
+		store, err = sqlite.Open(ctx, d.Path, sqlite.WithLogger(slog.New(slog.DiscardHandler))) // up prints the migrations itself
 	}
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (a *app) up(ctx context.Context, _ []string) error {
 // migrate prints the names of the migrations that it ran, and closes the store.
 func (a *app) migrate(ctx context.Context, store jobs.Store) error {
 	client := jobs.New(store)
-	found, unread := engine.StoreOf(store).Migrations().Schema(ctx) // where it cannot be read, Migrate says why, and as whom to migrate
+	found, unread := engine.StoreOf(store).Migrations().Schema(ctx) // Migrate returns the error of an unreadable schema, with a remedy
 	if unread == nil && found.Refuses != 0 {
 		a.print("%s", refusedAfter(found))
 	}
@@ -83,7 +83,7 @@ func (a *app) migrate(ctx context.Context, store jobs.Store) error {
 	return errors.Join(err, closeStore(store))
 }
 
-// refusedAfter says which programs are refused once the pending migrations have run.
+// refusedAfter returns the programs that the database refuses after the pending migrations, as text.
 func refusedAfter(found engine.Schema) string {
 	return fmt.Sprintf("programs older than schema version %d will be refused", found.Refuses)
 }

@@ -92,7 +92,7 @@ func (a *app) updateCommand() *cobra.Command {
 	return cmd
 }
 
-// options returns the options for the flags that were given, but for --in, which needs the queue's clock.
+// options returns the options for the flags that were given, except --in, which needs the queue's clock.
 func (f *updateFlags) options(ctx context.Context, a *app, given func(string) bool) ([]jobs.UpdateOption, error) {
 	var opts []jobs.UpdateOption
 	for _, o := range []struct {

@@ -72,5 +72,5 @@ func takes(least, most int, names ...string) cobra.PositionalArgs {
 	}
 }
 
-// takesNothing is for commands without arguments.
+// takesNothing returns the check of arguments for a command without arguments.
 func takesNothing() cobra.PositionalArgs { return takes(0, 0) }

@@ -29,7 +29,7 @@ type receiver struct {
 	log    *slog.Logger
 }
 
-// answerLimit is how many bytes of an answer are read: more than a result has, so that it is known that there are more.
+// answerLimit is the number of bytes that are read of an answer: one more than a result has, so that a longer answer is noticed.
 const answerLimit = resultLimit + 1
 
 // parsePost reads the value of --post, KIND=URL. The error is a phrase that follows "must", and has no part of the URL, which may hold a
@@ -46,7 +46,7 @@ func parsePost(text string) (*receiver, error) {
 	return &receiver{kind: kind, url: parsed}, nil
 }
 
-// place is the URL as logs and errors have it. Its path and its query may be secret.
+// place returns a URL for logs and errors: without its path and its query, which may be secret.
 func place(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // handle posts the payload; the answer decides the job's outcome.
@@ -67,7 +67,7 @@ func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMes
 	_, err = io.Copy(body, io.LimitReader(answer.Body, answerLimit))
 	switch {
 	case answer.StatusCode >= 200 && answer.StatusCode < 300:
-		if err != nil || body.dropped() > 0 { // the receiver has said that it is done
+		if err != nil || body.dropped() > 0 { // the status means that the job is done
 			w.log.Warn("the answer is cut off, or longer than a result: the rest is dropped", "job", job.ID, "kind", job.Kind, "kept", len(body.kept))
 		}
 		return setResult(job, body)
@@ -81,8 +81,8 @@ func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMes
 	return failure(answer, body)
 }
 
-// putOff pauses a job's kind in its queue and gives the job back, which waits behind the pause with all others of the kind: when a person
-// resumes the kind, they run. What a receiver asked for stands in the pause alone.
+// putOff pauses a job's kind in its queue, and returns the outcome of the job: it waits for the end of the pause like all others of the kind.
+// So they run at once if a user resumes the kind.
 func (w *receiver) putOff(ctx context.Context, job jobs.Job, delay time.Duration) error {
 	if err := w.pause(ctx, job, delay); err != nil {
 		w.log.Warn("the kind could not be paused", "kind", job.Kind, "queue", job.Queue, "error", err)
@@ -91,13 +91,13 @@ func (w *receiver) putOff(ctx context.Context, job jobs.Job, delay time.Duration
 	return jobs.Snooze(0)
 }
 
-// pause pauses a job's kind in its queue, unless a pause is there that lasts for as long: other jobs of the kind may have had the same answer.
+// pause pauses a job's kind in its queue, unless a pause of the same length exists: other jobs of the kind may have had the same answer.
 func (w *receiver) pause(ctx context.Context, job jobs.Job, delay time.Duration) error {
 	queues, err := inspect.New(w.client).Queues(ctx)
 	if err != nil {
 		return err
 	}
-	least := time.Now().Add(delay - time.Second) // a second more or less is no reason for another pause
+	least := time.Now().Add(delay - time.Second) // a difference of a second is no reason for another pause
 	for _, q := range queues {
 		if q.Name == job.Queue && slices.ContainsFunc(q.PausedKinds, func(p inspect.KindPause) bool {
 			return p.Kind == job.Kind && (p.Until.IsZero() || p.Until.After(least))
@@ -110,7 +110,7 @@ func (w *receiver) pause(ctx context.Context, job jobs.Job, delay time.Duration)
 	return err
 }
 
-// failure is the error of an answer.
+// failure returns the error of an answer.
 func failure(answer *http.Response, body *head) error {
 	return &jobs.OutputError{Err: errors.New("the receiver answered " + answer.Status), Output: string(bytes.ToValidUTF8(body.kept, nil))}
 }
@@ -136,7 +136,7 @@ func (v *postValue) Type() string   { return "KIND=URL" }
 // secretVariable names the environment variable that has the secret of --post.
 const secretVariable = "SQLUICE_WEBHOOK_SECRET"
 
-// postFlags holds the flags of work that say how --post posts.
+// postFlags holds the flags of work for the requests of --post.
 type postFlags struct {
 	secretFile string
 	timeout    time.Duration
@@ -151,7 +151,7 @@ func (f *postFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.private, "post-private", false, "follow redirects to private addresses")
 }
 
-// poster returns what posts for all kinds of --post.
+// poster returns the poster for all kinds of --post.
 func (a *app) poster(f *workFlags) (poster *webhook.Poster, err error) {
 	config := webhook.Config{Agent: "sqluice/" + programVersion(), Timeout: f.post.timeout, Private: f.post.private, Conns: f.concurrency}
 	if len(f.receivers) == 0 {

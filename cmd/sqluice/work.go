@@ -234,7 +234,7 @@ func outliveReaders() (undo func()) {
 func (f *workFlags) config(log *slog.Logger) jobs.Config {
 	config := jobs.Config{
 		Queues: map[string]int{}, Name: f.name, Version: programVersion(), Grace: f.grace, StopTimeout: f.stop, Lease: f.lease,
-		StuckAfter: 2*killAfter + 5*time.Second, Logger: log, Undeclared: true, // what a kind is, its own program says
+		StuckAfter: 2*killAfter + 5*time.Second, Logger: log, Undeclared: true, // programs declare their own kinds
 	}
 	for queue, n := range f.queues {
 		if n == 0 {
