@@ -43,14 +43,9 @@ func (a *app) beforeMaking(validate func() error, fields map[string]string) erro
 }
 
 // openOrCreateFile opens a SQLite file, which it creates and migrates if it does not exist. Several processes may do so at the same time:
-// one of them creates the tables and the others wait.
+// one of them creates the tables and the others wait. It returns an error unless the program runs on the schema of the file.
 func openOrCreateFile(ctx context.Context, path string, opts ...sqlite.Option) (*sqlite.Store, error) {
-	return openChecked(ctx, path, append([]sqlite.Option{sqlite.MigrateEmpty()}, opts...))
-}
-
-// openChecked opens a SQLite file. It returns an error unless the program runs on its schema.
-func openChecked(ctx context.Context, path string, opts []sqlite.Option) (*sqlite.Store, error) {
-	store, err := sqlite.Open(ctx, path, opts...)
+	store, err := sqlite.Open(ctx, path, append(opts, sqlite.MigrateEmpty())...)
 	if err != nil {
 		return nil, err
 	}

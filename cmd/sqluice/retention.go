@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -51,16 +52,9 @@ func (a *app) retention(ctx context.Context, c *jobs.Client, asJSON bool) error 
 		case r.Code:
 			by = "a program"
 		}
-		t.row(string(r.Status), orAll(r.Kind), orAll(r.Queue), prune.KeepText(r.Keep), by)
+		t.row(string(r.Status), cmp.Or(r.Kind, "(all)"), cmp.Or(r.Queue, "(all)"), prune.KeepText(r.Keep), by)
 	}
 	return t.end()
-}
-
-func orAll(name string) string {
-	if name == "" {
-		return "(all)"
-	}
-	return name
 }
 
 // keepOf reads how long: a duration, or forever.

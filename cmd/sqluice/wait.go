@@ -52,19 +52,15 @@ func (a *app) wait(ctx context.Context, c *jobs.Client, id int64, timeout time.D
 	}
 	switch {
 	case asJSON:
-		if err := a.printJSON(job); err != nil {
-			return err
-		}
+		err = a.printJSON(job)
 	case job.Result != nil:
-		if err := a.printJSON(job.Result); err != nil {
-			return err
-		}
+		err = a.printJSON(job.Result)
 	default:
 		a.print("%s", job.Status)
 	}
 	switch {
-	case job.Status == jobs.StatusDone:
-		return nil
+	case err != nil || job.Status == jobs.StatusDone:
+		return err
 	case job.LastError != "":
 		return fmt.Errorf("job %d %s: %s", id, verb(job.Status), job.LastError)
 	default:
