@@ -178,7 +178,7 @@ func TestFormsOfQueues(t *testing.T) {
 	})
 }
 
-// TestTheWayBack: a form leads to a page of the handler, whatever its field "back" says.
+// TestTheWayBack checks that a form leads to a page of the handler, for any value of its field "back".
 func TestTheWayBack(t *testing.T) {
 	v := visit(t, jobs.New(testdb.SQLite(t)), admin.Config{Prefix: "/queue"})
 	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -212,7 +212,7 @@ func TestTheme(t *testing.T) {
 	}
 }
 
-// TestThemeOfAnAnswer: choosing a theme on the answer to a form leads back to the page of that form.
+// TestThemeOfAnAnswer checks that choosing a theme on the answer to a form leads back to the page of that form.
 func TestThemeOfAnAnswer(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	v := visit(t, client, admin.Config{Prefix: "/queue"})
@@ -246,7 +246,7 @@ func TestThemeOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestFaultyForms: faulty forms are refused and change nothing.
+// TestFaultyForms checks that faulty forms are refused and change nothing.
 func TestFaultyForms(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	v := visit(t, client, admin.Config{})

@@ -147,7 +147,7 @@ func TestListAndGet(t *testing.T) {
 	})
 }
 
-// TestLargeFields: a list omits large fields and names them.
+// TestLargeFields checks that a list omits large fields and names them.
 func TestLargeFields(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
@@ -168,7 +168,7 @@ func TestLargeFields(t *testing.T) {
 	})
 }
 
-// TestPagesAreCut: a page of large jobs has fewer jobs than requested, and the next page continues after them.
+// TestPagesAreCut checks that a page of large jobs has fewer jobs than requested, and the next page continues after them.
 func TestPagesAreCut(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
@@ -298,7 +298,7 @@ func TestBulk(t *testing.T) {
 	})
 }
 
-// TestBulkGetsOn: a request whose time is over before it has found its first job changes that job all the same, and does
+// TestBulkGetsOn checks that a request whose time is over before it has found its first job changes that job all the same, and does
 // not report that all jobs are done.
 func TestBulkGetsOn(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
@@ -381,7 +381,7 @@ func TestOverview(t *testing.T) {
 	})
 }
 
-// TestWorkersAreListed: workers are listed while they run.
+// TestWorkersAreListed checks that workers are listed while they run.
 func TestWorkersAreListed(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
@@ -412,7 +412,7 @@ func TestWorkersAreListed(t *testing.T) {
 	})
 }
 
-// TestReadiness: a database without the schema is not ready.
+// TestReadiness checks that a database without the schema is not ready.
 func TestReadiness(t *testing.T) {
 	a := serve(t, jobs.New(testdb.OpenSQLite(t, t.TempDir()+"/jobs.db")), admin.Config{})
 	if p := a.refused(http.StatusServiceUnavailable, http.MethodGet, "/readyz", ""); p.Type != "urn:sqluice:problem:schema" {
@@ -422,7 +422,7 @@ func TestReadiness(t *testing.T) {
 	get[map[string]string](a, http.MethodGet, "/healthz", "")
 }
 
-// TestAttemptsAreShownPageByPage: the latest attempts come first.
+// TestAttemptsAreShownPageByPage checks that the latest attempts come first.
 func TestAttemptsAreShownPageByPage(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
@@ -471,7 +471,7 @@ func (d *deaf) Inspect(ctx context.Context, fn func(context.Context, db.Querier)
 	return d.Store.Inspect(ctx, fn)
 }
 
-// TestChangesThatCannotBeReadBack: a change whose job cannot be read afterwards is not an error.
+// TestChangesThatCannotBeReadBack checks that a change whose job cannot be read afterwards is not an error.
 func TestChangesThatCannotBeReadBack(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		for _, change := range []struct {

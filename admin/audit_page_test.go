@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestAuditOfSchedules: the entry of a schedule has a link to it, and the rest of its detail beside.
+// TestAuditOfSchedules checks that the entry of a schedule has a link to it, and the rest of its detail beside.
 func TestAuditOfSchedules(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{Prefix: "/queue"})
@@ -33,7 +33,7 @@ func TestAuditOfSchedules(t *testing.T) {
 	})
 }
 
-// TestAuditPage: the page lists changes with user, action, time and job, newest first, page by page.
+// TestAuditPage checks that the page lists changes with user, action, time and job, newest first, page by page.
 func TestAuditPage(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{Prefix: "/queue", Authorize: func(*http.Request) (string, error) { return "ann <b>", nil }})

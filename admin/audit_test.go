@@ -105,7 +105,7 @@ func TestChangesAreNoted(t *testing.T) {
 	})
 }
 
-// TestTheContractNamesEveryAction: the parameter of a list takes what the library takes.
+// TestTheContractNamesEveryAction checks that the parameter of a list has the actions of the library.
 func TestTheContractNamesEveryAction(t *testing.T) {
 	var have []inspect.Action
 	for _, p := range readContract(t).at("paths", base+"/audit", "get", "parameters").([]any) {
@@ -120,7 +120,7 @@ func TestTheContractNamesEveryAction(t *testing.T) {
 	}
 }
 
-// TestActors: a user may change jobs whatever the user's name is; the entry has as much of the name as is valid.
+// TestActors checks that a user with any name may change jobs. The entry has the valid part of the name.
 func TestActors(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	long := strings.Repeat("\u00e9", jobs.MaxNameLength+1)

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// TestPageOfManyFailed: the report says that it covers the latest failed jobs, and how many there are.
+// TestPageOfManyFailed checks that the report says that it covers the latest failed jobs, and how many there are.
 func TestPageOfManyFailed(t *testing.T) {
 	store := testdb.SQLite(t)
 	client := jobs.New(store)
@@ -39,7 +39,7 @@ func TestPageOfManyFailed(t *testing.T) {
 	}
 }
 
-// TestPagesOfManyQueues: lists of queues are bounded, and lead to the others.
+// TestPagesOfManyQueues checks that lists of queues are bounded, and lead to the others.
 func TestPagesOfManyQueues(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	for n := range 203 {

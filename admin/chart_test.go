@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// TestHistory: the charts, their table and the API agree about the jobs that ended.
+// TestHistory checks that the charts, their table and the API agree about the jobs that ended.
 func TestHistory(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		for range 3 {
@@ -50,7 +50,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// TestHistoryOfNothing: an empty queue has charts.
+// TestHistoryOfNothing checks that an empty queue has charts.
 func TestHistoryOfNothing(t *testing.T) {
 	v := visit(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	page := v.page("/")

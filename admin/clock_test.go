@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// TestPagesUseTheQueuesClock: where this machine's clock differs from the queue's, a worker that lives is not shown as late, and times are
+// TestPagesUseTheQueuesClock checks that where this machine's clock differs from the queue's, a worker that lives is not shown as late, and times are
 // as far away as the queue says.
 func TestPagesUseTheQueuesClock(t *testing.T) {
 	begin := time.Now()

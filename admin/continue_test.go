@@ -64,7 +64,7 @@ func question(t *testing.T, page string) (path string, fields url.Values) {
 	return path, fields
 }
 
-// TestFormsGoOn: a change that stops early asks whether to continue, and continues after the last job: also if all jobs so
+// TestFormsGoOn checks that a change that stops early asks whether to continue, and continues after the last job: also if all jobs so
 // far were skipped, such as jobs of the kind with another error.
 func TestFormsGoOn(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {

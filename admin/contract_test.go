@@ -126,7 +126,7 @@ func TestTheContractHasEveryRoute(t *testing.T) {
 	}
 }
 
-// TestTheContractIsSound: every schema compiles, every reference resolves, and operation ids are unique.
+// TestTheContractIsSound checks that every schema compiles, every reference resolves, and operation ids are unique.
 func TestTheContractIsSound(t *testing.T) {
 	c := readContract(t)
 	for name := range c.at("components", "schemas").(map[string]any) {
@@ -171,9 +171,9 @@ func TestTheContractIsSound(t *testing.T) {
 	}
 }
 
-// TestIDsAreExactInEveryLanguage: JavaScript rounds integers above 2^53.
+// TestIDsAreExactInEveryLanguage checks the bound of ids: JavaScript rounds integers above 2^53.
 func TestIDsAreExactInEveryLanguage(t *testing.T) {
-	const most = "9007199254740991" // as the database's CHECKs have it
+	const most = "9007199254740991" // the bound of the database's CHECKs
 	c := readContract(t)
 	found := 0
 	for name := range c.at("components", "schemas").(map[string]any) {
@@ -197,7 +197,7 @@ func TestIDsAreExactInEveryLanguage(t *testing.T) {
 	}
 }
 
-// TestTheContractIsServed: below a prefix the contract has the prefix.
+// TestTheContractIsServed checks that below a prefix the contract has the prefix.
 func TestTheContractIsServed(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	text, err := os.ReadFile("openapi.json")

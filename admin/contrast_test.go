@@ -46,7 +46,7 @@ func contrast(a, b rgb) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// TestContrast: in both themes the contrast of texts is 4.5 at least, and that of fields' borders 3, as the WCAG requires.
+// TestContrast checks that in both themes the contrast of texts is 4.5 at least, and that of fields' borders 3, as the WCAG requires.
 func TestContrast(t *testing.T) {
 	text, err := os.ReadFile("static/app.css")
 	must(t, err)

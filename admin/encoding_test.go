@@ -93,7 +93,7 @@ func TestPagesWithASlashAtTheirEnd(t *testing.T) {
 	}
 }
 
-// A proxy that replaces or drops the Host makes a browser's form look like one of another site: the answer says what to do.
+// A proxy that replaces or drops the Host makes a browser's form look like one of another site: the answer has a remedy.
 func TestFormsThroughAProxyNameTheRemedy(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{Token: token, Hosts: []string{"jobs.example.com", "inner"}})
 	for name, test := range map[string]struct {

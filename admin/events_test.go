@@ -123,7 +123,7 @@ func listen(t *testing.T, url string, change func(*http.Request)) *reader {
 	return newReader(t, answer.Body)
 }
 
-// serveStreams serves until the end of the test, whatever streams are open then.
+// serveStreams serves until the end of the test, also with open streams.
 func serveStreams(t *testing.T, h *admin.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -142,7 +142,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// TestEvents: changes by any process make an event, and a new client gets an event at once.
+// TestEvents checks that changes by any process make an event, and a new client gets an event at once.
 func TestEvents(t *testing.T) {
 	inTwoProcesses(t, func(t *testing.T, here, there *jobs.Client) {
 		h := newHandler(t, here, admin.Config{})
@@ -198,7 +198,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestEventsKeepTheirPace: changes in quick succession share an event.
+// TestEventsKeepTheirPace checks that changes in quick succession share an event.
 func TestEventsKeepTheirPace(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	h := newHandler(t, client, admin.Config{})
@@ -220,7 +220,7 @@ func TestEventsKeepTheirPace(t *testing.T) {
 	}
 }
 
-// TestHeartbeats: a stream is not silent while nothing changes.
+// TestHeartbeats checks that a stream is not silent while nothing changes.
 func TestHeartbeats(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	h.SetPace(time.Hour, time.Millisecond, time.Minute)
@@ -237,7 +237,7 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// TestStreamsAreLimited: clients above the limit are told to try again.
+// TestStreamsAreLimited checks that clients above the limit get an answer to try again.
 func TestStreamsAreLimited(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	h := newHandler(t, client, admin.Config{Streams: 2})
@@ -258,7 +258,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	}
 }
 
-// TestStreamOfHEAD: the answer to HEAD has no body and ends.
+// TestStreamOfHEAD checks that the answer to HEAD has no body and ends.
 func TestStreamOfHEAD(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	server := serveStreams(t, h)
@@ -310,7 +310,7 @@ func servePipes(t *testing.T, h *admin.Handler) pipes {
 	return p
 }
 
-// TestSlowReaders: slow readers miss events in between and get the last one.
+// TestSlowReaders checks that slow readers miss events in between and get the last one.
 func TestSlowReaders(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	h := newHandler(t, client, admin.Config{Token: token})
@@ -339,7 +339,7 @@ func TestSlowReaders(t *testing.T) {
 	}
 }
 
-// TestManyStreams: two hundred clients, of which a quarter never read, follow the drain of a queue. No client delays the
+// TestManyStreams checks that two hundred clients, of which a quarter never read, follow the drain of a queue. No client delays the
 // others, and no goroutine or memory remains.
 func TestManyStreams(t *testing.T) {
 	testdb.TakesLong(t)

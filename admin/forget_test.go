@@ -139,7 +139,7 @@ func TestFormOfForget(t *testing.T) {
 	})
 }
 
-// What the database refuses is told beside what was done.
+// The answer has the refused jobs beside the changed ones.
 func TestForgetTellsOfRefusals(t *testing.T) {
 	store := testdb.SQLite(t)
 	client := jobs.New(store)

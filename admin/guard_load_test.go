@@ -53,7 +53,7 @@ func load(t *testing.T, client *jobs.Client) *atomic.Int64 {
 	return done
 }
 
-// TestGuardUnderLoad: the rules hold while the same process drains a queue, and the drain continues meanwhile.
+// TestGuardUnderLoad checks that the rules hold while the same process drains a queue, and the drain continues meanwhile.
 func TestGuardUnderLoad(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		_, err := client.Enqueue(t.Context(), "alone", json.RawMessage("{}"), jobs.Queue("alone")) // job 1, which routes are asked about

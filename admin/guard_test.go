@@ -168,7 +168,7 @@ func refuseOtherSites(t *testing.T, client *jobs.Client) {
 	})
 }
 
-// TestTheMachinesOwnAddress: requests from elsewhere may name the machine's address as their host.
+// TestTheMachinesOwnAddress checks that requests from elsewhere may name the machine's address as their host.
 func TestTheMachinesOwnAddress(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{Token: token})
 	for name, want := range map[string]int{"192.0.2.1:8080": 200, "192.0.2.2:8080": 403} {
@@ -199,7 +199,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestHeaders: no answer, not even a refusal, may be cached, have its type guessed or be shown in a frame.
+// TestHeaders checks that no answer, not even a refusal, may be cached, have its type guessed or be shown in a frame.
 func TestHeaders(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	for _, at := range []net.Addr{fromHere, fromFar} {
@@ -239,7 +239,7 @@ func TestConfigFaults(t *testing.T) {
 	}
 }
 
-// TestPrefixes: a prefix that no request can have, or that needs escaping in a URL, is refused without a panic.
+// TestPrefixes checks that a prefix that no request can have, or that needs escaping in a URL, is refused without a panic.
 func TestPrefixes(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	for _, prefix := range []string{
@@ -262,7 +262,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestPasswords: a browser is asked for a password only if there is a token, which is the password.
+// TestPasswords checks that a browser is asked for a password only if there is a token, which is the password.
 func TestPasswords(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	refuseAll := func(*http.Request) (string, error) { return "", errors.New("refused") }

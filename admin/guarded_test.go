@@ -61,7 +61,7 @@ func TestGuardHasTheRulesOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestGuardKnowsWhoAsks: the audit log records a guarded handler's changes with the user's name.
+// TestGuardKnowsWhoAsks checks that the audit log records a guarded handler's changes with the user's name.
 func TestGuardKnowsWhoAsks(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	h := newHandler(t, client, admin.Config{Authorize: func(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil }})

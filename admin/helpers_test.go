@@ -131,7 +131,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// run runs all due jobs: those of the kind "bad" fail, those of "worse" panic, all others succeed.
+// run runs all due jobs: jobs of the kind "bad" fail, jobs of the kind "worse" panic, and all others succeed.
 func run(t *testing.T, client *jobs.Client) {
 	t.Helper()
 	runQueue(t, client, jobs.DefaultQueue)

@@ -57,7 +57,7 @@ func TestTimelineTimes(t *testing.T) {
 	})
 }
 
-// A button says what it does with the job, and only one that cannot be undone is red.
+// A button names its action, and only an irreversible action is red.
 func TestWordsOfButtons(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	for _, opts := range [][]jobs.EnqueueOption{{jobs.In(time.Hour)}, nil, nil, nil} {
@@ -126,7 +126,7 @@ func TestStopARunningJob(t *testing.T) {
 	})
 }
 
-// The banner of a job says in words what it waits for.
+// The banner of a job has the reason of the wait in words.
 func TestBannerInWords(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	_, err := client.Enqueue(t.Context(), "later", []byte("{}"), jobs.In(3*time.Hour+time.Minute))

@@ -80,7 +80,7 @@ func fillHistory(b *testing.B, pool *sql.DB, file string, rows int) {
 }
 
 func benchmarkPages(b *testing.B, client *jobs.Client, rows int) {
-	wrong, err := inspect.New(client).Recount(b.Context()) // which is how rows get into the counts that were added behind the library's back
+	wrong, err := inspect.New(client).Recount(b.Context()) // the counts lack rows that were not added by the library
 	if err != nil || wrong == 0 {
 		b.Fatalf("the counts of %d rows were put right in %d places, %v", rows, wrong, err)
 	}

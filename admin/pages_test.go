@@ -161,7 +161,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestPagesOfTheList: the link at the end of the list leads to older jobs.
+// TestPagesOfTheList checks that the link at the end of the list leads to older jobs.
 func TestPagesOfTheList(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{})
@@ -178,7 +178,7 @@ func TestPagesOfTheList(t *testing.T) {
 	})
 }
 
-// TestFragment: the script gets the content of main, and no message, which it would drop.
+// TestFragment checks that the script gets the content of main, and no message, which it would drop.
 func TestFragment(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	v := visit(t, client, admin.Config{})
@@ -199,7 +199,7 @@ func TestFragment(t *testing.T) {
 	}
 }
 
-// TestProblemPages: a browser gets a page, and other clients get a problem document.
+// TestProblemPages checks that a browser gets a page, and other clients get a problem document.
 func TestProblemPages(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	v := visit(t, client, admin.Config{})
@@ -231,7 +231,7 @@ func TestProblemPages(t *testing.T) {
 	}
 }
 
-// TestEveryPageIsGuarded: pages, forms and files refuse the same requests as the API.
+// TestEveryPageIsGuarded checks that pages, forms and files refuse the same requests as the API.
 func TestEveryPageIsGuarded(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	open := newHandler(t, client, admin.Config{})
@@ -293,7 +293,7 @@ func askPage(h http.Handler, at net.Addr, route [2]string, change func(*http.Req
 	return status
 }
 
-// TestReadOnlyPages: read-only pages have no buttons that change jobs.
+// TestReadOnlyPages checks that read-only pages have no buttons that change jobs.
 func TestReadOnlyPages(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	_, err := client.Enqueue(t.Context(), "bad", []byte("{}"), jobs.MaxAttempts(1))

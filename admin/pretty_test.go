@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPrettyIsBounded: one mebibyte of JSON does not become a page of hundreds of mebibytes.
+// TestPrettyIsBounded checks that one mebibyte of JSON does not become a page of hundreds of mebibytes.
 func TestPrettyIsBounded(t *testing.T) {
 	deep := json.RawMessage(strings.Repeat("[", 200) + strings.Repeat("0,", 400_000) + "0" + strings.Repeat("]", 200))
 	if text := pretty(deep); len(text) > maxIndented || !strings.Contains(text, "the API has all of it") {

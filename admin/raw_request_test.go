@@ -31,7 +31,7 @@ func sendRaw(t *testing.T, address, request string) (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// TestRawRequests: on a real server without a token, requests that a proxy may have sent are refused with the remedy, and
+// TestRawRequests checks that on a real server without a token, requests that a proxy may have sent are refused with the remedy, and
 // requests of programs on the machine are served.
 func TestRawRequests(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
@@ -44,7 +44,7 @@ func TestRawRequests(t *testing.T) {
 	for _, test := range []struct {
 		name, request    string
 		without, with    int    // the status without a token, and with one
-		remedyWithoutOne string // what the text names without a token
+		remedyWithoutOne string // the remedy in the text without a token
 	}{
 		{"a plain one", "GET " + path + " HTTP/1.1\r\nHost: HOST\r\n", 200, 200, ""},
 		{"HTTP/1.0, as of nginx", "GET " + path + " HTTP/1.0\r\nHost: HOST\r\nConnection: close\r\n", 401, 200, "HTTP/1.0"},

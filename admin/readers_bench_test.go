@@ -141,7 +141,7 @@ func (l *readersLab) measure(readers bool) {
 		}
 	})
 
-	// At a steady pace, however long those before take: a stall delays all jobs that come meanwhile.
+	// At a steady pace that does not depend on earlier enqueues: a stall delays all jobs of its time.
 	var enqueues sync.WaitGroup
 	tick := time.NewTicker(enqueueEvery)
 	defer tick.Stop()

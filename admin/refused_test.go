@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// withStuck returns a queue with pending jobs of the kinds, in this order. A trigger refuses changes of those of the kind stuck.
+// withStuck returns a queue with pending jobs of the kinds, in this order. A trigger refuses changes of jobs of the kind stuck.
 func withStuck(t *testing.T, kinds ...string) *jobs.Client {
 	t.Helper()
 	store := testdb.SQLite(t)
@@ -31,7 +31,7 @@ func withStuck(t *testing.T, kinds ...string) *jobs.Client {
 // times returns a list with a text n times.
 func times(n int, text string) []string { return strings.Fields(strings.Repeat(text+" ", n)) }
 
-// TestBulkGoesOnAfterRefusals: jobs that the database refuses are counted, and do not hide older jobs, even a whole batch of them.
+// TestBulkGoesOnAfterRefusals checks that jobs that the database refuses are counted, and do not hide older jobs, even a whole batch of them.
 func TestBulkGoesOnAfterRefusals(t *testing.T) {
 	a := serve(t, withStuck(t, append(times(30, "free"), times(120, "stuck")...)...), admin.Config{})
 	got := get[bulkResult](a, http.MethodPost, "/bulk/cancel", `{"status": "pending"}`)
@@ -43,7 +43,7 @@ func TestBulkGoesOnAfterRefusals(t *testing.T) {
 	}
 }
 
-// TestPagesGoOnAfterRefusals: the pages change all other jobs, and say which job the database refused and why.
+// TestPagesGoOnAfterRefusals checks that the pages change all other jobs, and say which job the database refused and why.
 func TestPagesGoOnAfterRefusals(t *testing.T) {
 	client := withStuck(t, "free", "stuck", "free", "free")
 	v := visit(t, client, admin.Config{})
@@ -59,7 +59,7 @@ func TestPagesGoOnAfterRefusals(t *testing.T) {
 	has(t, "when all are refused", v.send("/jobs/change", all), `class="flash bad"`, "0 jobs cancelled. The database refused 1 job")
 }
 
-// TestARefusedChangeOfOneJob: the API answers a refused change of one job as a conflict that says why.
+// TestARefusedChangeOfOneJob checks that the API answers a refused change of one job as a conflict that says why.
 func TestARefusedChangeOfOneJob(t *testing.T) {
 	a := serve(t, withStuck(t, "stuck"), admin.Config{})
 	if p := a.refused(http.StatusConflict, http.MethodPost, "/jobs/1/cancel", ""); p.Type != "urn:sqluice:problem:refused" || !strings.Contains(p.Detail, "not that one") {

@@ -140,7 +140,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLimits: what is too large is refused before it is read completely.
+// TestLimits checks that a request that is too large is refused before its end is read.
 func TestLimits(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	a := serve(t, client, admin.Config{})
@@ -181,7 +181,7 @@ func (s slowly) Read(p []byte) (int, error) {
 	return s.Reader.Read(p)
 }
 
-// TestSlowBodies: the time that a body takes does not count towards the database's timeout.
+// TestSlowBodies checks that the time that a body takes does not count towards the database's timeout.
 func TestSlowBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
@@ -195,7 +195,7 @@ func TestSlowBodies(t *testing.T) {
 	})
 }
 
-// TestClosedStore: the answer to an error of the database has no details, which are logged.
+// TestClosedStore checks that the answer to an error of the database has no details, which are logged.
 func TestClosedStore(t *testing.T) {
 	store := testdb.SQLite(t)
 	a := serve(t, jobs.New(store), admin.Config{})
@@ -208,7 +208,7 @@ func TestClosedStore(t *testing.T) {
 	}
 }
 
-// TestLog: errors that an answer does not show in full are logged, unless the client has gone.
+// TestLog checks that errors that an answer does not show in full are logged, unless the client has gone.
 func TestLog(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		var log bytes.Buffer
@@ -250,7 +250,7 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestUnknownOutcome: a client is not told to repeat a request whose change may have been made.
+// TestUnknownOutcome checks that no answer asks a client to repeat a request whose change may have been made.
 func TestUnknownOutcome(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	for _, test := range []struct {
@@ -273,7 +273,7 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestAnswerThatCannotBeEncoded: such an answer is a problem document.
+// TestAnswerThatCannotBeEncoded checks that the answer is a problem document.
 func TestAnswerThatCannotBeEncoded(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	w := httptest.NewRecorder()

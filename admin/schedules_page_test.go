@@ -70,7 +70,7 @@ func TestSchedulePages(t *testing.T) {
 	})
 }
 
-// TestSchedulesWithoutTicks: pages show why a schedule gives no jobs.
+// TestSchedulesWithoutTicks checks that pages show why a schedule gives no jobs.
 func TestSchedulesWithoutTicks(t *testing.T) {
 	store := testdb.SQLite(t)
 	text, err := os.ReadFile("testdata/schedules_sqlite.sql")
@@ -99,7 +99,7 @@ func TestSchedulesWithoutTicks(t *testing.T) {
 	}
 }
 
-// TestPagesOfManySchedules: the links at the end of the list lead to the other schedules and back.
+// TestPagesOfManySchedules checks that the links at the end of the list lead to the other schedules and back.
 func TestPagesOfManySchedules(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	for i := range 51 {
@@ -116,7 +116,7 @@ func TestPagesOfManySchedules(t *testing.T) {
 	has(t, "beyond the last page", v.page("/schedules?after=z"), "There are no more schedules", ">First<")
 }
 
-// TestPagesOfStrangeSchedules: the link of each schedule leads to its page, and the form there to the same page.
+// TestPagesOfStrangeSchedules checks that the link of each schedule leads to its page, and the form there to the same page.
 func TestPagesOfStrangeSchedules(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	for _, prefix := range []string{"", "/queue"} {

@@ -18,7 +18,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestFiles: browsers may cache files for ever, since the names change with the content; pages refer to no other files.
+// TestFiles checks that browsers may cache files for ever, since the names change with the content; pages refer to no other files.
 func TestFiles(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{Prefix: "/queue"})
 	server := httptest.NewServer(h)
@@ -65,7 +65,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestVendoredFiles: they are those of the version in the npm registry that SOURCE.json names.
+// TestVendoredFiles checks that the files equal those of the npm package and version that SOURCE.json names.
 func TestVendoredFiles(t *testing.T) {
 	folders, err := filepath.Glob("static/vendor/*")
 	must(t, err)
@@ -101,7 +101,7 @@ func TestVendoredFiles(t *testing.T) {
 
 var inline = regexp.MustCompile(`(?i)<style|\sstyle\s*=|\son[a-z]+\s*=|javascript:|<script(?:[^>]*)>[^<]|<script>|<base|<iframe|<object|<embed`)
 
-// TestNothingInline: pages have no inline script or style, and scripts do not turn text into markup.
+// TestNothingInline checks that pages have no inline script or style, and scripts do not turn text into markup.
 func TestNothingInline(t *testing.T) {
 	for _, bad := range []string{`<style>`, `<p style="x">`, `<a onclick="f()">`, `<a href="javascript:f()">`, `<script>f()</script>`, `<script defer>f()</script>`} {
 		if !inline.MatchString(bad) {

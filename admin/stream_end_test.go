@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestStreamsEnd: a stream ends after a time although its client reads it, and a client that reconnects needs credentials again.
+// TestStreamsEnd checks that a stream ends after a time although its client reads it, and a client that reconnects needs credentials again.
 func TestStreamsEnd(t *testing.T) {
 	var lockedOut atomic.Bool
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{Authorize: func(*http.Request) (string, error) {

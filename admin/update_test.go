@@ -97,7 +97,7 @@ func TestFormOfAJob(t *testing.T) {
 		if j := job(); j.Queue != "mail" || j.Priority != -5 || j.MaxAttempts != 9 || string(j.Payload) != `{"n":2}` || !j.RunAfter.Equal(before.RunAfter) {
 			t.Errorf("the job is %+v", j)
 		}
-		// A browser leaves out the seconds of a time of a whole minute: that is no change, and what another user has set stays.
+		// A browser omits the seconds of a whole minute. That is no change, so the value of another user stays.
 		must(t, client.Update(t.Context(), 1, jobs.SetRunAfter(time.Date(2089, 1, 1, 0, 0, 0, 0, time.UTC))))
 		minute := map[string]string{"was_run_after": "2090-01-02T03:04:00", "run_after": "2090-01-02T03:04", "priority": "7"}
 		has(t, "after another priority", v.send("/jobs/update", fields(minute)), `class="flash good"`)

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/metrics"
 )
 
-// BenchmarkQueue is the benchmark of package jobs/sqlite with all metrics; the difference is what metrics cost.
+// BenchmarkQueue is the benchmark of package jobs/sqlite with all metrics: the difference is the cost of the metrics.
 func BenchmarkQueue(b *testing.B) {
 	costs.Benchmark(b, func(b *testing.B) jobs.Store {
 		return testdb.SQLite(b, sqlite.WithObserver(metrics.New().Observer()))

@@ -28,7 +28,7 @@ const (
 	tableEnd   = "<!-- end of the table -->\n"
 )
 
-// TestTableHasAllMetrics: the table lists exactly the metrics that a run on SQLite exports, each with its type, labels and help.
+// TestTableHasAllMetrics checks that the table lists exactly the metrics that a run on SQLite exports, each with its type, labels and help.
 func TestTableHasAllMetrics(t *testing.T) {
 	l := newLab(t)
 	everything(l)
@@ -71,7 +71,7 @@ func labelsOf(family *dto.MetricFamily) string {
 	return strings.Join(names, ", ")
 }
 
-// everything does what makes each metric be exported.
+// everything makes the queue export each metric.
 // unknownVersion leaves a live worker that does not know a version that another program has declared.
 func (l *lab) unknownVersion() {
 	l.Helper()

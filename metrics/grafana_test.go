@@ -186,7 +186,7 @@ var (
 	groupsOf    = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
 
-// faultsOf returns what is wrong with a query. It parses only what this dashboard uses: functions and sums by labels of
+// faultsOf returns the faults of a query. It parses only what this dashboard uses: functions and sums by labels of
 // selected series.
 func faultsOf(expr string, series map[string]described, shown map[string]bool) (faults []string) {
 	bare := rangesOf.ReplaceAllString(stringsOf.ReplaceAllString(expr, `""`), "[]")

@@ -113,7 +113,7 @@ func (l *lab) drain(handles map[string]func(context.Context, jobs.Job) error) {
 	l.must(runner.Drain(l.ctx))
 }
 
-// crash leaves what a worker leaves that is killed while it runs a job of the kind.
+// crash leaves the rows of a worker that is killed while it runs a job of the kind.
 func (l *lab) crash(kind string) {
 	l.Helper()
 	l.enqueue(kind)

@@ -68,7 +68,7 @@ func TestMetricsOfARun(t *testing.T) {
 	wants(l, "sqluice_oldest_pending_seconds", labels{"queue": "default", "paused": "true"}, 0)
 }
 
-// TestOldestPendingIsByQueue: jobs that a pause holds are apart, whether it is of their queue or their kind.
+// TestOldestPendingIsByQueue checks that jobs of paused queues and of paused kinds have their own time.
 func TestOldestPendingIsByQueue(t *testing.T) {
 	l := newLab(t)
 	l.enqueue("k", jobs.Queue("paused"))
@@ -93,7 +93,7 @@ func TestOldestPendingIsByQueue(t *testing.T) {
 	}
 }
 
-// TestReadingsAreCached: the database is not read at each scrape.
+// TestReadingsAreCached checks that the database is not read at each scrape.
 func TestReadingsAreCached(t *testing.T) {
 	l := newLab(t)
 	metrics.Freeze(l.queue)
@@ -118,7 +118,7 @@ func TestQueueThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestNamesAreBounded: the number of series is bounded, whatever the number of queues and kinds.
+// TestNamesAreBounded checks that the number of series is bounded for any number of queues and kinds.
 func TestNamesAreBounded(t *testing.T) {
 	m := metrics.New()
 	told := m.Observer()
@@ -163,7 +163,7 @@ func TestAnyPausedQueueOfManyCounts(t *testing.T) {
 	wants(l, "sqluice_queue_paused_kinds", labels{"queue": name(4)}, 0)
 }
 
-// Jobs that the application lets no worker claim are counted by what is refused.
+// The metric counts jobs whose changes a trigger of the application refuses, by action.
 func TestRefusedJobs(t *testing.T) {
 	l := newLab(t)
 	rule, err := os.ReadFile("testdata/refuse_claims.sql")

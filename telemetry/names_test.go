@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/telemetry"
 )
 
-// TestNamesAreBounded: the number of series of each instrument is bounded, whatever the number of queues and kinds.
+// TestNamesAreBounded checks that the number of series of each instrument is bounded for any number of queues and kinds.
 func TestNamesAreBounded(t *testing.T) {
 	const most, made = 500, 1200
 	l := newLab(t, telemetry.Config{})

@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 )
 
-// TestSpansHaveNothingSensitive: no span has a value that its kind marks as sensitive, however the handler's error has it.
+// TestSpansHaveNothingSensitive checks that no span has a value that its kind marks as sensitive, in any form of the handler's error.
 func TestSpansHaveNothingSensitive(t *testing.T) {
 	for name, handle := range map[string]func(context.Context, jobs.Job) error{
 		"an error":  func(context.Context, jobs.Job) error { return errors.New("no card 4111-1111") },
@@ -58,7 +58,7 @@ func TestSpansHaveNothingSensitive(t *testing.T) {
 	}
 }
 
-// TestSpansHaveNoTextWithoutTheMarks: if the marks cannot be read, the span does not have the error's text.
+// TestSpansHaveNoTextWithoutTheMarks checks that if the marks cannot be read, the span does not have the error's text.
 func TestSpansHaveNoTextWithoutTheMarks(t *testing.T) {
 	var mu sync.Mutex
 	var faults []error

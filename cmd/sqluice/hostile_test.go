@@ -82,7 +82,7 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestHugeBodies: a gigabyte is refused before it is sent if its length is given, and otherwise soon after the limit.
+// TestHugeBodies checks that a gigabyte is refused before it is sent if its length is given, and otherwise soon after the limit.
 func TestHugeBodies(t *testing.T) {
 	address := hostile(t, 0)
 	const header = "POST /api/admin/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -127,7 +127,7 @@ func TestHugeBodies(t *testing.T) {
 	}
 }
 
-// TestSlowClients: the server does not wait for slow clients.
+// TestSlowClients checks that the server does not wait for slow clients.
 func TestSlowClients(t *testing.T) {
 	address := hostile(t, 200*time.Millisecond)
 	for name, text := range map[string]string{
@@ -151,7 +151,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// TestHugeHeaders: headers that are too large are refused, and the next request is served.
+// TestHugeHeaders checks that headers that are too large are refused, and the next request is served.
 func TestHugeHeaders(t *testing.T) {
 	address := hostile(t, 0)
 	filters := strings.Builder{}
@@ -176,7 +176,7 @@ func TestHugeHeaders(t *testing.T) {
 	}
 }
 
-// TestManyConnections: connections that send nothing use few resources and do not delay others.
+// TestManyConnections checks that connections that send nothing use few resources and do not delay others.
 func TestManyConnections(t *testing.T) {
 	address := hostile(t, 0)
 	before := live()

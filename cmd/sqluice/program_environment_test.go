@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestProgramsGetNoToken: the server's token is not passed to programs, wherever the worker has it from, nor the database's
+// TestProgramsGetNoToken checks that the server's token is not passed to programs, wherever the worker has it from, nor the database's
 // URL, unless --env names the variable.
 func TestProgramsGetNoToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
@@ -39,7 +39,7 @@ func TestProgramsGetNoToken(t *testing.T) {
 	}
 }
 
-// TestProgramsGetFewVariables: a program gets the variables that are listed in the help text, those of --env, and those that
+// TestProgramsGetFewVariables checks that a program gets the variables that are listed in the help text, those of --env, and those that
 // tell of its job.
 func TestProgramsGetFewVariables(t *testing.T) {
 	c := newCLI(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
-// TestARefusedJobDoesNotStopTheOthers: of several jobs those are changed that the database does not refuse.
+// TestARefusedJobDoesNotStopTheOthers checks that a command changes the other jobs if the database refuses one.
 func TestARefusedJobDoesNotStopTheOthers(t *testing.T) {
 	c := newCLI(t)
 	stuck, free := c.enqueue("stuck"), c.enqueue("free")

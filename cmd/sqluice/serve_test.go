@@ -197,7 +197,7 @@ func TestServeRefusesToStart(t *testing.T) {
 	c.fails(exitFailure, []string{"schema", "sqluice up"}, "serve", "--addr", "127.0.0.1:0")
 }
 
-// TestServeOutlivesTheReadersOfItsLog: for example when the log is a pipe into a program that has ended.
+// TestServeOutlivesTheReadersOfItsLog checks that for example when the log is a pipe into a program that has ended.
 func TestServeOutlivesTheReadersOfItsLog(t *testing.T) {
 	c := newCLI(t)
 	c.ok("up")
@@ -220,7 +220,7 @@ func TestServeOutlivesTheReadersOfItsLog(t *testing.T) {
 	}
 }
 
-// TestServeBreaksOffWhatDoesNotEnd: requests that do not end are aborted, with an error.
+// TestServeBreaksOffWhatDoesNotEnd checks that requests that do not end are aborted, with an error.
 func TestServeBreaksOffWhatDoesNotEnd(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

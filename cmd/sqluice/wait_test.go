@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWaitForAServerThatDoesNotAnswer: the timeout of a connection is not that of the wait.
+// TestWaitForAServerThatDoesNotAnswer checks that the timeout of a connection is not that of the wait.
 func TestWaitForAServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	var config net.ListenConfig

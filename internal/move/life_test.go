@@ -43,7 +43,7 @@ type plan struct {
 	Discard      bool
 }
 
-// work runs jobs on a place until so many handlers have run in total, or all jobs are done.
+// work runs jobs on a place until a total number of handlers has run, or all jobs are done.
 func (l *lab) work(p *place, h *history, until int) {
 	l.Helper()
 	ctx, stop := context.WithCancel(l.ctx)

@@ -66,7 +66,7 @@ func testNotEmpty(l *lab) {
 	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "notes of what people changed")
 }
 
-// Programs that use the target already have marked their fields; these marks stay, and those of the source are added.
+// The target keeps the marks of its own programs, and gets the marks of the source in addition.
 func testMarksOfBothSides(l *lab) {
 	mark := func(p *place, items string) {
 		l.write(p, func(ctx context.Context, q db.Querier) error {
@@ -462,7 +462,7 @@ func testReopenTarget(l *lab) {
 		}
 	}
 	l.wantClosed(l.to)
-	// Rows of each table are what a move has copied, also when it copied no job.
+	// A row of any table counts as copied by a move, not only a job.
 	l.to.empty(l.T)
 	l.write(l.to, func(ctx context.Context, q db.Querier) error {
 		_, err := q.ImportUniqueKeys(ctx, fmt.Sprintf(`[["k", "u", %d, %d, null]]`, early+1, early+2))
