@@ -14,8 +14,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// TestPagesUseTheQueuesClock checks that where this machine's clock differs from the queue's, a worker that lives is not shown as late, and times are
-// as far away as the queue says.
+// TestPagesUseTheQueuesClock checks that pages show ages by the queue's clock if this machine's clock differs, and no live
+// worker as late.
 func TestPagesUseTheQueuesClock(t *testing.T) {
 	begin := time.Now()
 	wrong := func() time.Time { return time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC).Add(time.Since(begin)) }

@@ -15,7 +15,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// linkOf returns the URL of a link in a page, below the handler's prefix, by what follows its beginning.
+// linkOf returns the rest of the URL of a link in a page, after a prefix.
 func (v *visitor) linkOf(page, after string) string {
 	v.t.Helper()
 	_, rest, found := strings.Cut(page, after)

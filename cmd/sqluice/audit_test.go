@@ -29,7 +29,7 @@ func changesAreNoted(t *testing.T, c *cli) {
 	c.ok("prune", "--older-than", "0s")
 	c.ok("sensitive", "mark", "k", "*")
 	c.ok("sensitive", "unmark", "k", "*")
-	c.ok("work", "--drain", "--exec", execFlag(t, "k", "echo")) // what a worker does has no actor
+	c.ok("work", "--drain", "--exec", execFlag(t, "k", "echo")) // changes of a worker have no actor
 
 	name := "cli:unknown"
 	if u, err := user.Current(); err == nil {

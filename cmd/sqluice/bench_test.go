@@ -29,7 +29,7 @@ func benchTests() tests {
 	}
 }
 
-// surroundings returns what is beside the queue: the files of a folder, or the bench's schemas in a database.
+// surroundings returns the files in the folder of the queue, or the schemas of bench in its database.
 func (c *cli) surroundings() []string {
 	c.t.Helper()
 	d, err := address.Parse(c.db)
@@ -58,7 +58,7 @@ func (c *cli) surroundings() []string {
 	return names
 }
 
-// lines decodes what bench --json prints.
+// lines decodes the output of bench --json, by workload.
 func (c *cli) lines(out string) map[string]bench.Line {
 	c.t.Helper()
 	list := map[string]bench.Line{}

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Commands that change something print what became of it as the API answers.
+// Commands that change something print the answer of the API.
 func TestChangesInJSON(t *testing.T) {
 	c := newCLI(t)
 	c.ok("up")

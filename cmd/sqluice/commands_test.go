@@ -336,7 +336,7 @@ func TestQueuesWithoutAWorkerSaySo(t *testing.T) {
 	c.fails(exitUsage, []string{"--for", "at least 1s"}, "queues", "pause", "slow", "--for", "0")
 }
 
-// With many queues, stats shows those with the most work.
+// With many queues, stats shows the ones with the most work.
 func TestStatsOfManyQueues(t *testing.T) {
 	c := newCLI(t)
 	store := testdb.SQLite(t)

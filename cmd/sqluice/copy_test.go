@@ -122,7 +122,7 @@ func moves(c *cli) []db.Move {
 	return look(c, func(ctx context.Context, q db.Querier) ([]db.Move, error) { return q.ListMoves(ctx) })
 }
 
-// wantClosed checks what commands print about a closed queue.
+// wantClosed checks the output of commands about a closed queue.
 func (c *cli) wantClosed(peer string) {
 	c.t.Helper()
 	closed := []string{"closed by a move", peer}

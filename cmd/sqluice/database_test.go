@@ -193,7 +193,7 @@ func TestBackupWhileOthersWrite(t *testing.T) {
 	c.fails(exitFailure, []string{c.db + ".missing"}, "backup", c.db+".missing/copy")
 }
 
-// The database of before is kept, and the message names it; what is no backup is refused by name and changes nothing.
+// restore keeps the old database and prints its name. It refuses a file that is no backup, by name, and changes nothing.
 func TestRestore(t *testing.T) {
 	c := newCLI(t)
 	first := c.enqueue("k")

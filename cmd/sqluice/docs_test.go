@@ -17,7 +17,7 @@ var (
 	inlineCode  = regexp.MustCompile("`(sqluice [^`]+)`")
 )
 
-// Each command line of the pages names a command and flags that exist, also those that the text mentions.
+// Each command line of the pages, also one within a text, names a command and flags that exist.
 func TestPagesNameRealFlags(t *testing.T) {
 	files, err := gates.Files("../..", "docs", ".md")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestPagesNameRealFlags(t *testing.T) {
 	seen := 0
 	for _, file := range append(files, "README.md") {
 		if file == "docs/cli.md" {
-			continue // what the commands print
+			continue // output of commands
 		}
 		text, err := os.ReadFile(filepath.Join("../..", filepath.FromSlash(file)))
 		if err != nil {

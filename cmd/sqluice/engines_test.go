@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
-// tests are, by name, those that a queue of either engine must pass. Each gets a queue without jobs.
+// tests holds, by name, tests that a queue of either engine must pass. Each gets a queue without jobs.
 type tests map[string]func(*testing.T, *cli)
 
 func bothEngines() tests {

@@ -16,7 +16,7 @@ func (a *app) unknownNames(ctx context.Context, c *jobs.Client, kind, queue stri
 }
 
 // hintUnknown complains about kinds and queues of jobs that are about to be enqueued, if they are unknown. A role that may only enqueue
-// cannot read whether they are, and gets no hint: the enqueue is what it asked for.
+// cannot read whether they are known, and gets no hint: the enqueue still succeeds.
 func (a *app) hintUnknown(ctx context.Context, c *jobs.Client, kinds, queues []string) {
 	if list, err := inspect.New(c).UnknownNames(ctx, kinds, queues); err == nil {
 		a.complainOf(list)

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// A job that failed because its payload is not of its handler's type is reported with the cause decode, beside those of other causes.
+// The report has the cause decode for a job whose payload is not of its handler's type, beside jobs with other causes.
 func TestFailedReportNamesTheCause(t *testing.T) {
 	c := newCLI(t)
 	c.enqueue("letter", `{"to": 7}`, "--max-attempts", "1")

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/cmd/sqluice/internal/address"
 )
 
-// Words that are quoted as for a shell are split into the same words, whatever bytes they hold: names of files are bytes.
+// Words with the quotes of a shell are split into the same words, for any bytes: names of files are bytes.
 func FuzzSplitWords(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"a", "b c"}, {"", `it's "so"`}, {`\`, "\t\n"}, {"caf\xe9", "grüße 世界"}, {"--x=y z", "$HOME *"}, {"\x00", "\xff\xfe"}, {"'a", `b"`},

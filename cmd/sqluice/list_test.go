@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// A search that is interrupted has what it found, and the cursor with which the next one goes on. No job is skipped or found twice.
+// An interrupted search returns the jobs that it has found, and a cursor to continue with. No job is skipped or found twice.
 func TestSearchGoesOnAfterAnInterruption(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), sqlite.MigrateEmpty())
 	if err != nil {

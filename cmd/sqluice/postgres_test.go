@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// postgresTests cover what PostgreSQL has and SQLite does not.
+// postgresTests returns the tests of features that only PostgreSQL has.
 func postgresTests() map[string]func(*testing.T, *server) {
 	return map[string]func(*testing.T, *server){
 		"NothingIsMadeButByUp":                   nothingIsMadeButByUp,
@@ -101,7 +101,7 @@ func nothingIsMadeButByUp(t *testing.T, s *server) {
 	if out := c.ok("down"); !strings.Contains(out, "nothing to do") {
 		t.Errorf("down prints %q", out)
 	}
-	// goose makes its own table before it checks what there is to undo.
+	// goose makes its own table before it looks for a migration to undo.
 	left := slices.DeleteFunc(relations(t, c.db), func(name string) bool { return strings.HasPrefix(name, "sqluice_migrations") })
 	if len(left) > 0 {
 		t.Errorf("the database has %q", left)

@@ -81,7 +81,7 @@ func probesOfAServer(t *testing.T, c *cli) {
 	c.ok("up")
 	eventually(t, "the server is ready again", func() bool { return ready() == http.StatusOK })
 	p.signal(syscall.SIGTERM)
-	p.wantExit(exitOK) // what it has logged is there by now
+	p.wantExit(exitOK) // the log is complete now
 	for _, line := range []string{"not ready: the database cannot be used", "ready again"} {
 		if n := strings.Count(p.errs.String(), line); n != 1 {
 			t.Errorf("the log says %d times that it is %s:\n%s", n, line, p.errs.String())

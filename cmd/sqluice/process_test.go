@@ -44,13 +44,13 @@ func (c *cli) startLogging(log *os.File, env []string, args ...string) *process 
 	if log != nil {
 		p.cmd.Stderr = log
 	}
-	p.cmd.WaitDelay = time.Second // what it started may outlive it and hold its output open
+	p.cmd.WaitDelay = time.Second // its children may outlive it and hold its output open
 	if err := p.cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
 	p.waited = sync.OnceValue(p.cmd.Wait)
 	c.t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // it may have ended, which is what this is for
+		_ = p.cmd.Process.Kill() // fails if it has ended
 		_ = p.waited()
 		if c.t.Failed() {
 			c.t.Logf("sqluice %q:\n%s%s", args, p.out.String(), p.errs.String())

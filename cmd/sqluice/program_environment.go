@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// passedVariables returns the environment variables that every program gets from its worker, beside those whose names
-// begin with LC_.
+// passedVariables returns the environment variables that every program gets from its worker, in addition to all with the prefix LC_.
 func passedVariables() []string {
 	names := []string{"PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"}
 	if runtime.GOOS == "windows" {
@@ -17,8 +16,8 @@ func passedVariables() []string {
 	return names
 }
 
-// programEnvironment returns the variables of the worker's environment that programs get: those that programs commonly need,
-// and those that --env names. Others, such as the database's URL and the server's token, are not passed.
+// programEnvironment returns the variables of the worker's environment for programs: the ones that programs commonly need, and the ones
+// that --env names. So programs do not get the database's URL or the server's token.
 func programEnvironment(environment, named []string) (passed []string) {
 	for _, pair := range environment {
 		name, _, _ := strings.Cut(pair, "=")

@@ -39,8 +39,7 @@ func TestProgramsGetNoToken(t *testing.T) {
 	}
 }
 
-// TestProgramsGetFewVariables checks that a program gets the variables that are listed in the help text, those of --env, and those that
-// tell of its job.
+// TestProgramsGetFewVariables checks that a program gets the variables of the help text, of --env and of its job, and no others.
 func TestProgramsGetFewVariables(t *testing.T) {
 	c := newCLI(t)
 	id := c.enqueue("k")

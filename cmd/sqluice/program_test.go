@@ -38,13 +38,13 @@ func testProgram(name string, args []string) int {
 		text, err := strconv.Unquote(`"` + args[0] + `"`)
 		fmt.Print(text)
 		return codeOf(err)
-	case "flood": // so many kilobytes on standard output
+	case "flood": // a number of kilobytes for standard output
 		n, err := strconv.Atoi(args[0])
 		for range n {
 			fmt.Print(strings.Repeat("x", 1<<10))
 		}
 		return codeOf(err)
-	case "fail": // exit code, and a line for standard error, so many times
+	case "fail": // exit code, a line for standard error, and its repetitions
 		code, err := strconv.Atoi(args[0])
 		times, timesErr := strconv.Atoi(args[2])
 		for i := range times {

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// With thousands of queues, queues and top show the busiest of them in a bounded number of lines, and say what they leave out.
+// With thousands of queues, queues and top show the busiest ones in a bounded number of lines, and a summary of the others.
 func TestTablesOfManyQueues(t *testing.T) {
 	const n = 2000
 	c := newCLI(t)

@@ -13,7 +13,7 @@ import (
 
 var updateReference = flag.Bool("update-reference", false, "write docs/cli.md")
 
-// docs/cli.md is what `sqluice help COMMAND` prints, of all commands.
+// docs/cli.md has the output of `sqluice help COMMAND` for all commands.
 func TestReference(t *testing.T) {
 	const path = "../../docs/cli.md"
 	var text bytes.Buffer
@@ -37,7 +37,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// describe writes what the help of a command and of those below it says.
+// describe writes the help of a command and of its subcommands.
 func describe(t *testing.T, text *bytes.Buffer, cmd *cobra.Command) {
 	t.Helper()
 	if cmd.Hidden {

@@ -101,7 +101,7 @@ func schedulesLive(t *testing.T, c *cli) {
 	}
 }
 
-// What the commands that change a schedule print with --json is what the API answers.
+// With --json, commands that change a schedule print the answer of the API.
 func schedulesAnswerInJSON(t *testing.T, c *cli) {
 	put := get[scheduleAnswer](c, "schedules", "put", "nightly", "--cron", "@daily", "--kind", "k")
 	if put.Name != "nightly" || put.Kind != "k" || put.Spec != "@daily" || put.Status != jobs.ScheduleActive || put.Next.IsZero() {

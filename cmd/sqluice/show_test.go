@@ -15,7 +15,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// show names the worker of an attempt that runs, and the attempts that were snoozed or released, between those that failed.
+// show names the worker of the running attempt, and lists snoozed and released attempts between the failed ones.
 func TestShowEveryAttempt(t *testing.T) {
 	c := newCLI(t)
 	id := c.enqueue("k")

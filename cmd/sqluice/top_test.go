@@ -13,7 +13,7 @@ import (
 
 func topTests() tests { return tests{"Top": topOnce} }
 
-// topOnce is what scripts get: standard output is not a terminal.
+// topOnce checks top as scripts use it: standard output is not a terminal.
 func topOnce(t *testing.T, c *cli) {
 	c.ok("up")
 	if out := c.ok("top"); !strings.Contains(out, "no queues") || !strings.Contains(out, "no workers") || !strings.Contains(out, "no failed jobs") {
@@ -56,7 +56,7 @@ func TestTopOfNoDatabase(t *testing.T) {
 	c.fails(exitFailure, []string{"schema", "sqluice up"}, "top")
 }
 
-// topGoesOn reads, through one source, a database that becomes unreachable and returns.
+// topGoesOn checks that a source reads a database again after a time without it.
 func topGoesOn(t *testing.T, c *cli, leave, comeBack func()) {
 	d, err := address.Parse(c.db)
 	if err != nil {

@@ -86,7 +86,7 @@ func (v *httpReceiver) requests(path string) []*http.Request {
 	return v.seen[path]
 }
 
-// payloadsArePosted: the answer of the receiver decides what becomes of a job, and what it gets is signed.
+// payloadsArePosted checks that the answer of the receiver decides the outcome of a job, and that requests are signed.
 func payloadsArePosted(t *testing.T, c *cli) {
 	c.ok("up")
 	t.Setenv(secretVariable, webhookSecret)

@@ -4,5 +4,5 @@
 // prints a [Line] for each measurement, and removes the place. A drain by several processes and the latency to another process need
 // children: the command starts itself as `sqluice bench-process`, which runs a [Process]. Parent and child speak in lines over pipes.
 //
-// The package knows no flags and never writes to the user's queue. [Host] holds what it needs from the command.
+// The package knows no flags and never writes to the user's queue. [Host] holds the functions of the command that it needs.
 package bench

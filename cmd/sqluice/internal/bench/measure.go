@@ -63,7 +63,7 @@ func (e effort) lineAt(n int, end time.Time) Line {
 	}
 }
 
-// repeat measures n calls of do one after the other, or those that start within insertTime.
+// repeat measures n calls of do one after the other. It starts no call after insertTime.
 func repeat(ctx context.Context, n int, do func() error) (Line, error) {
 	e := beginEffort()
 	laps := make([]time.Duration, 0, n)

@@ -24,7 +24,7 @@ type Process struct {
 
 // report is the part of one process in a drain.
 type report struct {
-	Ran, Again int64 // attempts, and those of them that were not the first of their job
+	Ran, Again int64 // the number of attempts, and of second and later attempts of a job
 	LastEnd    int64 // when its last handler returned, in Unix nanoseconds
 	CPU        float64
 	PeakRSS    float64

@@ -22,7 +22,7 @@ type Load struct {
 	AsJSON      bool
 }
 
-// Host holds what the command provides for a run.
+// Host holds the functions and settings of the command for a run.
 type Host struct {
 	Version string          // of the program
 	Options []sqlite.Option // of the durability
@@ -83,7 +83,7 @@ func Run(ctx context.Context, d address.Database, load *Load, host *Host) (err e
 	return nil
 }
 
-// measurement is one step of a run. note names what limits the result.
+// measurement is one step of a run. note names the limit of the result.
 type measurement struct {
 	name string
 	run  func(context.Context) (line Line, note string, err error)
