@@ -21,12 +21,8 @@ func Busiest[T any](list []T, most int, jobs func(T) int64) (shown, rest []T) {
 		byJobs[i] = i
 	}
 	slices.SortStableFunc(byJobs, func(a, b int) int { return cmp.Compare(jobs(list[b]), jobs(list[a])) })
-	among := make([]bool, len(list))
-	for _, i := range byJobs[:most] {
-		among[i] = true
-	}
 	for i, v := range list {
-		if among[i] {
+		if slices.Contains(byJobs[:most], i) {
 			shown = append(shown, v)
 		} else {
 			rest = append(rest, v)
