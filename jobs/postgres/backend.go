@@ -16,15 +16,16 @@ import (
 // backend is the engine: it fills the port [engine.Store].
 type backend struct {
 	sealed
-	traits
-	mover
-	*connections
-	*schema
-	*workerLocks
+	faults
+	conns   *connections
+	writer  *writer
+	hub     *hub
+	cursors *cursors
+	inserts *groupcommit.Committer[*insert]
 
-	hub        *hub
-	cursors    *cursors
-	inserts    *groupcommit.Committer[*insert]
+	schema *schema
+	locks  *workerLocks
+
 	inspecting chan struct{} // has a value for each inspection under way
 
 	mu     sync.Mutex
@@ -39,7 +40,7 @@ func (s *backend) Read(ctx context.Context, fn func(context.Context, db.Querier)
 	if err := s.ready(ctx); err != nil {
 		return core.EndFirst(ctx, err)
 	}
-	return s.rerun(ctx, func() error { return s.readOnce(ctx, true, fn) })
+	return s.conns.rerun(ctx, func() error { return s.conns.readOnce(ctx, true, fn) })
 }
 
 // Inspect is Read with a bound on how many run at once: [inspections] of the pool's connections.
@@ -53,7 +54,7 @@ func (s *backend) Inspect(ctx context.Context, fn func(context.Context, db.Queri
 	if err := s.ready(ctx); err != nil {
 		return core.EndFirst(ctx, err)
 	}
-	return s.rerun(ctx, func() error { return s.readOnce(ctx, false, fn) })
+	return s.conns.rerun(ctx, func() error { return s.conns.readOnce(ctx, false, fn) })
 }
 
 // inspections returns how many of a pool's connections inspections may hold at once: half of them, so that the rest is for
@@ -68,35 +69,38 @@ func (s *backend) ready(ctx context.Context) error {
 	if closed {
 		return jobs.ErrClosed
 	}
-	if s.usable.Load() {
+	if s.schema.usable.Load() {
 		return nil
 	}
-	found, err := s.Schema(ctx)
+	found, err := s.schema.Schema(ctx)
 	if err != nil {
 		return err
 	}
 	if err := found.Check(); err != nil {
 		return err
 	}
-	s.usable.Store(true)
+	s.schema.usable.Store(true)
 	return nil
 }
 
 // Observer implements [engine.Store].
-func (s *backend) Observer() *jobs.Observer { return s.options.observer }
+func (s *backend) Observer() *jobs.Observer { return s.conns.options.observer }
 
 // Listen implements [engine.Store].
 func (s *backend) Listen(signals core.Signal, queues []string) (<-chan struct{}, func()) {
 	return s.hub.listen(signals, queues)
 }
 
+// AnnouncesEnds implements [engine.Store]: see hub.
+func (s *backend) AnnouncesEnds() bool { return false }
+
 // Announce implements [engine.Store].
 func (s *backend) Announce(signals core.Signal) { s.hub.announce(signals) }
 
 // EngineVersion names PostgreSQL and the server's version.
-func (s *backend) EngineVersion(ctx context.Context) (string, error) {
+func (s upkeep) EngineVersion(ctx context.Context) (string, error) {
 	var version string
-	if err := s.query(ctx, &version, "server_version"); err != nil {
+	if err := s.conns.query(ctx, &version, "server_version"); err != nil {
 		return "", err
 	}
 	return "PostgreSQL " + version, nil
@@ -111,13 +115,13 @@ func (s *backend) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.closing.Store(true)
+	s.conns.closing.Store(true)
 	s.mu.Unlock()
 	s.hub.close()
-	if s.ownPool {
-		s.closePool()
+	if s.conns.ownPool {
+		s.conns.closePool()
 	}
-	callback.Flush(s.options.observer, s.options.logger, "Close")
+	callback.Flush(s.conns.options.observer, s.conns.options.logger, "Close")
 	return nil
 }
 
@@ -126,8 +130,8 @@ const recountWithin = 2 * time.Hour
 
 // Recount implements [engine.Store]. Its one statement reads a snapshot of its own and adds what the counts lack as notes: it
 // locks nothing that others write. It may take longer than other statements may.
-func (s *backend) Recount(ctx context.Context) (wrong int64, err error) {
-	err = s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
+func (s upkeep) Recount(ctx context.Context) (wrong int64, err error) {
+	err = s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
 		if err := t.unlimited(); err != nil {
 			return err
 		}
@@ -148,24 +152,24 @@ func (t *transaction) unlimited() error {
 }
 
 // RecountIn implements [engine.Store].
-func (s *backend) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
+func (s upkeep) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
 	if err := q.LockCounts(ctx); err != nil {
 		return 0, err
 	}
-	return q.RecountJobs(ctx, core.Micros(s.Now()))
+	return q.RecountJobs(ctx, core.Micros(s.now()))
 }
 
 // Claims implements [engine.Store].
-func (s *backend) Claims() engine.Claims { return s }
+func (s *backend) Claims() engine.Claims { return claims{s.cursors} }
 
 // Transactions implements [engine.Store].
-func (s *backend) Transactions() engine.Transactions { return s }
+func (s *backend) Transactions() engine.Transactions { return transactions{s} }
 
 // WorkerLocks implements [engine.Store].
-func (s *backend) WorkerLocks() engine.WorkerLocks { return s }
+func (s *backend) WorkerLocks() engine.WorkerLocks { return s.locks }
 
 // Migrations implements [engine.Store].
-func (s *backend) Migrations() engine.Migrations { return s }
+func (s *backend) Migrations() engine.Migrations { return s.schema }
 
 // Upkeep implements [engine.Store].
-func (s *backend) Upkeep() engine.Upkeep { return s }
+func (s *backend) Upkeep() engine.Upkeep { return upkeep{s.conns, s.writer, s.Now} }

@@ -34,7 +34,7 @@ func benchStore(b *testing.B, url string) jobs.Store {
 			b.Error(err)
 		}
 	})
-	if _, err := store.Migrate(b.Context()); err != nil {
+	if _, err := store.Migrations().Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	return store

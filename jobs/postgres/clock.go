@@ -112,36 +112,36 @@ func (s *backend) Now() time.Time { return s.NowWithin(context.Background()) }
 
 // NowWithin is Now, which asks no longer than until ctx ends.
 func (s *backend) NowWithin(ctx context.Context) time.Time {
-	now, stepped := s.clock.now()
+	now, stepped := s.conns.clock.now()
 	switch {
-	case stepped, !s.clock.known():
-		s.askClock(ctx)
-		now, _ = s.clock.now()
-	case s.clock.old():
-		s.hub.run(func() { s.askClock(s.hub.ctx) })
+	case stepped, !s.conns.clock.known():
+		sessions{s.conns}.askClock(ctx)
+		now, _ = s.conns.clock.now()
+	case s.conns.clock.old():
+		s.hub.run(func() { sessions{s.conns}.askClock(s.hub.ctx) })
 	}
 	return now
 }
 
 // askClock uses a connection of its own: those of the pool may all be held by transactions, among them the caller's.
-func (s *backend) askClock(ctx context.Context) {
+func (s sessions) askClock(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	if err := s.measureClock(ctx); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		s.options.logger.Debug("the server's clock is not known", "error", translate(err))
+		s.conns.options.logger.Debug("the server's clock is not known", "error", translate(err))
 	}
 }
 
-func (s *backend) measureClock(ctx context.Context) error {
+func (s sessions) measureClock(ctx context.Context) error {
 	conn, err := s.connect(ctx)
 	if err != nil {
 		return err
 	}
 	var server int64
-	sent := s.clock.instant()
+	sent := s.conns.clock.instant()
 	err = conn.QueryRow(ctx, control("server_time"), pgx.QueryExecModeExec).Scan(&server)
 	if err == nil {
-		s.clock.sample(server, sent, s.clock.instant())
+		s.conns.clock.sample(server, sent, s.conns.clock.instant())
 	}
 	return errors.Join(err, conn.Close(ctx))
 }

@@ -107,7 +107,7 @@ func testLongCompleteTx(t *testing.T, site *site) {
 		if job.Attempt > 1 {
 			return jobs.Discard(errors.New("the first attempt was taken for lost, or its end failed"))
 		}
-		tx, err := store.pool.Begin(ctx)
+		tx, err := store.conns.pool.Begin(ctx)
 		if err != nil {
 			return err
 		}

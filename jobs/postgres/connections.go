@@ -300,7 +300,7 @@ func (s *connections) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sessions := pid != said && !s.options.pooled && s.options.session == "" && s.poolsSessions(ctx)
+	sessions := pid != said && !s.options.pooled && s.options.session == "" && sessions{s}.poolsSessions(ctx)
 	s.looking.Lock()
 	defer s.looking.Unlock()
 	if s.looked {
@@ -337,15 +337,15 @@ const heardWithin = time.Second
 
 // poolsSessions reports whether the pooler before the server leaves each client its own connection to the server, as PgBouncer does in
 // session mode. There a client that is silent hears notifications. When this cannot be found out, it is taken for another mode.
-func (s *connections) poolsSessions(ctx context.Context) bool {
+func (s sessions) poolsSessions(ctx context.Context) bool {
 	own, err := s.hearsNotifications(ctx)
 	if err != nil {
-		s.options.logger.Debug("cannot find out how the pooler gives out connections", "error", translate(err))
+		s.conns.options.logger.Debug("cannot find out how the pooler gives out connections", "error", translate(err))
 	}
 	return own
 }
 
-func (s *connections) hearsNotifications(ctx context.Context) (heard bool, err error) {
+func (s sessions) hearsNotifications(ctx context.Context) (heard bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	var clients [2]*pgx.Conn
@@ -390,8 +390,8 @@ func closeSoon(ctx context.Context, conn *pgx.Conn) {
 }
 
 // connectAsPool makes a connection as those of the pool are.
-func (s *connections) connectAsPool(ctx context.Context) (*pgx.Conn, error) {
-	config, before := s.pool.Config().ConnConfig, s.pool.Config().BeforeConnect
+func (s sessions) connectAsPool(ctx context.Context) (*pgx.Conn, error) {
+	config, before := s.conns.pool.Config().ConnConfig, s.conns.pool.Config().BeforeConnect
 	hearNotices(&config.Config)
 	if before != nil {
 		if err := before(ctx, config); err != nil {

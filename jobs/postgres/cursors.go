@@ -342,7 +342,7 @@ func (s *backend) lookBelow(key cursorKey, wait time.Duration) {
 		took := time.Since(began)
 		if err != nil {
 			if s.hub.ctx.Err() == nil {
-				s.options.logger.Debug("cannot look for jobs below where claims begin; trying again", "queue", key.queue, "error", err)
+				s.conns.options.logger.Debug("cannot look for jobs below where claims begin; trying again", "queue", key.queue, "error", err)
 			}
 			took = slowLook // nothing is known
 			s.cursors.failedBelow(key)

@@ -285,7 +285,7 @@ func TestCursorsOfWhatIsNotClaimed(t *testing.T) {
 			now := store.Now().Add(time.Hour) // the jobs are due since long
 			var rows []db.ClaimJobsRow
 			var err error
-			rows, committed, err = store.ClaimJobs(ctx, q, db.ClaimJobsParams{
+			rows, committed, err = store.Claims().ClaimJobs(ctx, q, db.ClaimJobsParams{
 				WorkerID: worker, LeaseUntil: now.Add(time.Hour).UnixMicro(), Now: now.UnixMicro(), Kinds: key.kinds, Queue: key.queue, N: 10,
 			})
 			if err != nil || len(rows) == 0 {
@@ -345,7 +345,7 @@ func TestCursorsOfWhatIsAddedClaimed(t *testing.T) {
 		err := store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 			var row db.EnqueueClaimedJobRow
 			var err error
-			row, committed, err = store.enqueueClaimed(ctx, q, db.EnqueueClaimedJobParams{
+			row, committed, err = claims{store.cursors}.enqueueClaimed(ctx, q, db.EnqueueClaimedJobParams{
 				Kind: "k", Queue: key.queue, Payload: "{}", RunAfter: due, MaxAttempts: 1, Now: now, WorkerID: worker,
 				StartedAt: now, LeaseUntil: now, Kinds: key.kinds,
 			})
@@ -401,7 +401,7 @@ func TestLooksAtManyQueuesBeginAtTheCursors(t *testing.T) {
 		committed := func() {}
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
 			var rows []db.ClaimJobsRow
-			rows, committed, err = store.ClaimJobs(ctx, q, db.ClaimJobsParams{
+			rows, committed, err = store.Claims().ClaimJobs(ctx, q, db.ClaimJobsParams{
 				WorkerID: worker, LeaseUntil: now, Now: now, Kinds: key.kinds, Queue: key.queue, N: n,
 			})
 			if err == nil {
@@ -414,7 +414,7 @@ func TestLooksAtManyQueuesBeginAtTheCursors(t *testing.T) {
 	}
 	look := func() (found []string) {
 		must(t, store.Read(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
-			found, err = store.ClaimableQueues(ctx, q, key.kinds, []string{"empty", "other", jobs.DefaultQueue})
+			found, err = store.Claims().ClaimableQueues(ctx, q, key.kinds, []string{"empty", "other", jobs.DefaultQueue})
 			return err
 		}))
 		slices.Sort(found)

@@ -231,3 +231,45 @@ func isNoTable(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == codeNoTable
 }
+
+// faults says what the errors of this engine mean.
+type faults struct{}
+
+// LocksRows implements [engine.Store].
+func (faults) LocksRows() bool { return true }
+
+// CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
+// met. It may also when there is no connection for another reason, as a password that is being changed: the fault is
+// none of the statement.
+func (faults) CanRetry(err error) bool {
+	if lost(err) || notConnected(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
+		return true
+	}
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	// 53: out of disk, memory or connections, 55P03 and 57014: a lock or statement timeout, 58: I/O.
+	return met(e) || strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "58") || e.Code == codeLock ||
+		e.Code == codeCanceled || e.Code == codeReadOnly
+}
+
+// RefusesRow implements [engine.Store]: constraints, what a function or a trigger raises, and values that a function does not take.
+func (t faults) RefusesRow(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || errors.Is(err, jobs.ErrUnknownOutcome) || len(e.Code) < len("23") {
+		return false
+	}
+	switch e.Code[:2] { // see https://www.postgresql.org/docs/current/errcodes-appendix.html
+	case "21", "22", "23", "27", "38", "39", "44", "P0":
+		return true
+	}
+	// Any code that a trigger raises; but of class 42, such as of a table that is not there, it fails for every row.
+	return e.Where != "" && e.Code[:2] != "42" && !t.CanRetry(err)
+}
+
+// KeyTaken implements [engine.Store]: unique indexes and exclusion constraints.
+func (faults) KeyTaken(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == codeUnique || e.Code == codeExclusion)
+}

@@ -20,13 +20,13 @@ var errNotPrepared = errors.New("the statement is not prepared on its connection
 // Exchange implements [engine.Store]. Each look is a round trip, so it goes by the caller's last one: the claims take nothing when a
 // job has fallen due since, and the next exchange promotes that.
 func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
-	if x.Simple && !s.unprepared.Load() && !s.synchronous.Load() { // a commit that hangs is asked about by its transaction's number
+	if x.Simple && !s.conns.unprepared.Load() && !s.conns.synchronous.Load() { // a commit that hangs is asked about by its transaction's number
 		err := s.claimSimply(ctx, x)
 		if !errors.Is(err, errNotPrepared) {
 			return err
 		}
 	}
-	return s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) error {
+	return s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) error {
 		t.cycle = true
 		x.Begin()
 		steps := []engine.Func{x.Record}
@@ -52,14 +52,14 @@ func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
 		if err := engine.InOrder(ctx, q, []engine.Func{x.Judge}); err != nil || x.Note == nil {
 			return err
 		}
-		return x.Note(ctx, s.withCommit(t, q))
+		return x.Note(ctx, s.writer.withCommit(t, q))
 	})
 }
 
 // claimSimply commits the only claim in one round trip, and then runs Judge and Note. It returns errNotPrepared when a whole
 // transaction must make the claim.
 func (s *backend) claimSimply(ctx context.Context, x *engine.Exchange) error {
-	err := s.write(ctx, 1, s.transactOne, func(ctx context.Context, _ *transaction, q db.Querier) error {
+	err := s.writer.write(ctx, 1, s.writer.transactOne, func(ctx context.Context, _ *transaction, q db.Querier) error {
 		x.Begin()
 		x.NoneDueBefore = x.Now + 1
 		return engine.InOrder(ctx, q, x.Claims)
@@ -73,16 +73,16 @@ func (s *backend) claimSimply(ctx context.Context, x *engine.Exchange) error {
 // transactOne is transact for one statement: it sends BEGIN, settings, the statement and COMMIT in one round trip. The number of that
 // transaction is known when all is over: what became of it can be asked for only where there is a round trip to begin with. Its error
 // means that nothing was committed, but for ErrUnknownOutcome, and for fn's own.
-func (s *backend) transactOne(ctx context.Context, fn statements) (committed bool, err error) {
-	conn, err := s.acquire(ctx)
+func (s *writer) transactOne(ctx context.Context, fn statements) (committed bool, err error) {
+	conn, err := s.conns.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer conn.Release() // which closes it when the transaction is still open, as after an error
-	w := s.watchPrompt(ctx, conn)
+	w := s.conns.watchPrompt(ctx, conn)
 	over := false // the transaction, before its statement
-	q := s.querier(opening{
-		watched: watched{conn.Conn(), w}, mode: s.mode,
+	q := s.conns.querier(opening{
+		watched: watched{conn.Conn(), w}, mode: s.conns.mode,
 		first: func() error { return errNotPrepared },
 		ahead: func(batch *pgx.Batch) func(pgx.BatchResults) error {
 			batch.Queue(control("begin"))
@@ -107,8 +107,14 @@ func (s *backend) transactOne(ctx context.Context, fn statements) (committed boo
 	return true, fn(w.ctx, nil, q)
 }
 
-// ClaimJobs implements [engine.Store]. The claim begins where earlier ones have come to: see cursors.
-func (s *backend) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
+// claims is the part of the engine that claims and completes jobs.
+type claims struct{ cursors *cursors }
+
+// Backoff implements [engine.Claims]: workers do not wait for one lock.
+func (claims) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
+
+// ClaimJobs implements [engine.Claims]. The claim begins where earlier ones have come to: see cursors.
+func (s claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
 	v, err := s.cursors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
 		arg.Cursors = cursors
 		rows, err = q.ClaimJobs(ctx, arg)
@@ -118,7 +124,7 @@ func (s *backend) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsP
 }
 
 // HasClaimableJobs implements [engine.Store].
-func (s *backend) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (found bool, err error) {
+func (s claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (found bool, err error) {
 	_, err = s.cursors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (int, error) {
 		arg.Cursors = cursors
 		n, err := q.HasClaimableJobs(ctx, arg)
@@ -130,7 +136,7 @@ func (s *backend) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.Has
 
 // ClaimableQueues implements [engine.Store]. A queue with a cursor has many dead index entries, through which a look that goes from
 // queue to queue would pass each time.
-func (s *backend) ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []string) ([]string, error) {
+func (s claims) ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []string) ([]string, error) {
 	views, err := s.cursors.views(queues, kinds)
 	if err != nil {
 		return nil, err
@@ -142,7 +148,7 @@ func (s *backend) ClaimableQueues(ctx context.Context, q db.Querier, kinds strin
 }
 
 // enqueueClaimed inserts a job as claimed, unless others wait before it, for which it looks as a claim does.
-func (s *backend) enqueueClaimed(ctx context.Context, q db.Querier, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, committed func(), err error) {
+func (s claims) enqueueClaimed(ctx context.Context, q db.Querier, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, committed func(), err error) {
 	v, err := s.cursors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
 		arg.Cursors = cursors
 		row, err = q.EnqueueClaimedJob(ctx, arg)
@@ -154,6 +160,6 @@ func (s *backend) enqueueClaimed(ctx context.Context, q db.Querier, arg db.Enque
 }
 
 // CompleteJobs implements [engine.Store].
-func (s *backend) CompleteJobs(ctx context.Context, q db.Querier, c engine.Completion) (int64, error) {
+func (s claims) CompleteJobs(ctx context.Context, q db.Querier, c engine.Completion) (int64, error) {
 	return q.CompleteJobs(ctx, db.CompleteJobsParams{Now: c.Now, WorkerID: c.WorkerID, Attempt: c.Attempt, Ids: core.JSONIDs(c.IDs)})
 }

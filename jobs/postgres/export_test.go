@@ -35,9 +35,9 @@ func (store *Store) Again(url string, opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := newBackendOn(store.backend.pool, append(given, opts...)...)
+	b, err := newBackendOn(store.backend.conns.pool, append(given, opts...)...)
 	if err == nil {
-		b.connections.sessions = store.backend.connections.sessions
+		b.conns.sessions = store.backend.conns.sessions
 	}
 	return newStore(b, err)
 }

@@ -26,7 +26,7 @@ func ghost(t *testing.T, store *backend, name string, kinds []string) *ghostWork
 	g := &ghostWorker{t: t, store: store}
 	list, err := json.Marshal(append([]string{}, kinds...)) // never null
 	must(t, err)
-	g.key, g.release, err = store.HoldWorkerLock(t.Context())
+	g.key, g.release, err = store.WorkerLocks().HoldWorkerLock(t.Context())
 	must(t, err)
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
 		now, later := store.Now().UnixMicro(), store.Now().Add(time.Hour).UnixMicro()

@@ -42,7 +42,7 @@ func newInserts(s *backend) *groupcommit.Committer[*insert] {
 }
 
 // inserter writes the inserts of a backend.
-type inserter struct{ *backend }
+type inserter struct{ store *backend }
 
 // writeGroup writes a group in one transaction. It leaves out, and unsettled, the members whose statement fails, and all of them
 // when that goes on.
@@ -85,7 +85,7 @@ func (s inserter) writeTogether(group []*member) (culprits []*member, err error)
 		})
 		defer stop()
 	}
-	err = s.write(ctx, len(group), s.transact, func(ctx context.Context, t *transaction, q db.Querier) error {
+	err = s.store.writer.write(ctx, len(group), s.store.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) error {
 		culprits = nil
 		for left := group; len(left) > 0; {
 			n, err := addFirst(ctx, t, q, left)

@@ -27,7 +27,7 @@ func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 		if job.Attempt > 1 {
 			return nil
 		}
-		tx, err := store.pool.Begin(context.WithoutCancel(ctx))
+		tx, err := store.conns.pool.Begin(context.WithoutCancel(ctx))
 		if err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ func (h *hub) wake(signals core.Signal, queue string, source jobs.WakeSource) {
 		}
 	}
 	h.mu.Unlock()
-	if o := h.store.options.observer; woken > 0 && o != nil && o.Woken != nil {
+	if o := h.store.conns.options.observer; woken > 0 && o != nil && o.Woken != nil {
 		o.Woken(source)
 	}
 }
@@ -114,7 +114,7 @@ func (h *hub) poll() {
 func (h *hub) pollSource() jobs.WakeSource {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.quiet || h.store.pooled.Load() {
+	if h.quiet || h.store.conns.pooled.Load() {
 		return jobs.WakePoll
 	}
 	return jobs.WakeSafety
@@ -124,9 +124,9 @@ func (h *hub) pollEvery() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.store.options.poll > 0:
-		return h.store.options.poll
-	case h.quiet || h.store.pooled.Load():
+	case h.store.conns.options.poll > 0:
+		return h.store.conns.options.poll
+	case h.quiet || h.store.conns.pooled.Load():
 		return busyPoll
 	}
 	return safetyPoll
@@ -134,16 +134,16 @@ func (h *hub) pollEvery() time.Duration {
 
 // follow listens until the hub is closed.
 func (h *hub) follow() {
-	if h.store.pooled.Load() {
+	if h.store.conns.pooled.Load() {
 		return
 	}
-	h.store.hold(h.ctx, held{
+	sessions{h.store.conns}.hold(h.ctx, held{
 		setup: func(ctx context.Context, conn *pgx.Conn) error {
 			if err := inTime(ctx, func(ctx context.Context) error {
-				if err := h.store.located(ctx); err != nil {
+				if err := h.store.conns.located(ctx); err != nil {
 					return err
 				}
-				_, err := conn.Exec(ctx, controlOn("listen", h.store.names.channel()), pgx.QueryExecModeSimpleProtocol)
+				_, err := conn.Exec(ctx, controlOn("listen", h.store.conns.names.channel()), pgx.QueryExecModeSimpleProtocol)
 				return err
 			}); err != nil {
 				return err
@@ -194,7 +194,7 @@ func (h *hub) announce(signals core.Signal) {
 		local |= core.WorkReady
 	}
 	h.wake(local, "", jobs.WakeLocal)
-	if signals&core.WorkReady != 0 && !h.store.options.silent {
+	if signals&core.WorkReady != 0 && !h.store.conns.options.silent {
 		h.notifySoon()
 	}
 }
@@ -231,15 +231,15 @@ func (h *hub) notifyPending() {
 
 // notify tells other processes that work is ready. Nothing depends on it but how soon they look, so its error is only logged.
 func (h *hub) notify(ctx context.Context) error {
-	err := h.store.rerun(ctx, func() error { // twice does no harm
+	err := h.store.conns.rerun(ctx, func() error { // twice does no harm
 		return inTime(ctx, func(ctx context.Context) error {
 			text := notification(h.token, core.WorkReady, "")
-			_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), text)...)
+			_, err := h.store.conns.pool.Exec(ctx, control("announce"), once(h.store.conns.names.channel(), text)...)
 			return err
 		})
 	})
 	if err != nil && h.ctx.Err() == nil {
-		h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
+		h.store.conns.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
 	}
 	return err
 }
@@ -298,7 +298,7 @@ func (h *hub) pollChanges() {
 		})
 		if err != nil {
 			if h.ctx.Err() == nil {
-				h.store.options.logger.Debug("cannot look whether anything has changed; trying again", "error", err)
+				h.store.conns.options.logger.Debug("cannot look whether anything has changed; trying again", "error", err)
 			}
 			known = false
 			continue

@@ -28,7 +28,7 @@ func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error)
 	case in.Payloads != nil:
 		err = inserter{s}.writeInsert(ctx, i)
 	default:
-		err = s.explain(ctx, s.inserts.Do(ctx, i))
+		err = s.conns.explain(ctx, s.inserts.Do(ctx, i))
 	}
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error)
 // InsertWith implements [engine.Store].
 func (s *backend) InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error {
 	inserted := false
-	err := s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
+	err := s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
 		if inserted, err = fn(ctx, q); inserted && err == nil {
 			t.announce(queue)
 		}
@@ -54,7 +54,7 @@ func (s *backend) InsertWith(ctx context.Context, queue string, fn engine.Insert
 
 // writeInsert writes one insert in a transaction of its own.
 func (s inserter) writeInsert(ctx context.Context, i *insert) error {
-	return s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) error { return i.add(ctx, t, q) })
+	return s.store.writer.write(ctx, 1, s.store.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) error { return i.add(ctx, t, q) })
 }
 
 // add inserts and announces the jobs of one caller.
@@ -100,10 +100,12 @@ func (s inserter) insertClaimed(ctx context.Context, i *insert) ([]int64, error)
 	defer cancel()
 	arg, committed := i.Claimed(), func() {}
 	// A commit that has begun is not given up because a runner is slow: its outcome would be unknown.
-	transact := func(limited context.Context, fn statements) (bool, error) { return s.transactUntil(limited, ctx, fn) }
-	err := s.write(limited, 1, transact, func(ctx context.Context, _ *transaction, q db.Querier) error {
+	transact := func(limited context.Context, fn statements) (bool, error) {
+		return s.store.writer.transactUntil(limited, ctx, fn)
+	}
+	err := s.store.writer.write(limited, 1, transact, func(ctx context.Context, _ *transaction, q db.Querier) error {
 		row, err := engine.Timed(&i.Insert, "EnqueueClaimedJob", func() (row db.EnqueueClaimedJobRow, err error) {
-			row, committed, err = s.enqueueClaimed(ctx, q, arg)
+			row, committed, err = claims{s.store.cursors}.enqueueClaimed(ctx, q, arg)
 			return row, err
 		})
 		if errors.Is(err, sql.ErrNoRows) || err == nil && row.ID == 0 {

@@ -10,11 +10,11 @@ import (
 )
 
 // withCommit returns a Querier for statements without rows that are the last of a transaction: they are sent with its commit.
-func (s *connections) withCommit(t *transaction, q db.Querier) db.Querier {
+func (s *writer) withCommit(t *transaction, q db.Querier) db.Querier {
 	if !t.prepare {
 		return q
 	}
-	return s.querier(deferring{t.direct, t}, true)
+	return s.conns.querier(deferring{t.direct, t}, true)
 }
 
 // deferred is a statement that waits to be sent with the next one of its transaction, or with the commit.

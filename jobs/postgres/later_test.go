@@ -120,13 +120,13 @@ func testLaterFirstTime(t *testing.T, site *site) {
 
 func testLaterKeepsTheConnection(t *testing.T, site *site) {
 	store, _ := noted(t, site)
-	before := store.pool.Stat().NewConnsCount()
+	before := store.conns.pool.Stat().NewConnsCount()
 	for range 3 {
 		if err := write(t, store, func(ctx context.Context, q db.Querier) error { return note(ctx, q, "[") }); err == nil {
 			t.Error("the write gives no error")
 		}
 	}
-	want(t, "new connections", store.pool.Stat().NewConnsCount()-before, 0)
+	want(t, "new connections", store.conns.pool.Stat().NewConnsCount()-before, 0)
 }
 
 // The end of a context ends a write up to its commit, so nothing is deferred to that.

@@ -28,7 +28,8 @@ const settling = 3*time.Second + reconnectLast
 
 // workerLocks are the locks that say which workers live: advisory locks of sessions.
 type workerLocks struct {
-	*connections
+	conns     *connections
+	now       func() time.Time
 	missed    atomic.Pointer[time.Time] // when this process was last found without its worker's lock
 	farewells sync.Map                  // *farewell by the key of a lock that this process holds
 }
@@ -37,10 +38,10 @@ type workerLocks struct {
 // however it ends; then, if the process still lives, another connection takes it again. Behind a pooler, where a lock
 // would be the pooler's, there is none, and only the lease tells that the worker lives.
 func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
-	if err := s.look(ctx); err != nil {
+	if err := s.conns.look(ctx); err != nil {
 		return "", nil, err
 	}
-	if s.pooled.Load() {
+	if s.conns.pooled.Load() {
 		return "", func(bool) error { return nil }, nil
 	}
 	number := rand.Int64()
@@ -53,7 +54,7 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 	tell := func(err error) { once.Do(func() { first <- err }) }
 	var running sync.WaitGroup
 	running.Go(func() {
-		s.hold(holding, held{
+		sessions{s.conns}.hold(holding, held{
 			setup: func(ctx context.Context, conn *pgx.Conn) error {
 				err := inTime(ctx, func(ctx context.Context) error {
 					_, err := conn.Exec(ctx, control("lock"), pgx.QueryExecModeExec, number)
@@ -90,7 +91,7 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 		err = core.EndOf(ctx)
 	}
 	if err != nil {
-		return "", nil, errors.Join(fmt.Errorf("take the worker's lock: %w", s.countNeeded(translate(err))), release(true))
+		return "", nil, errors.Join(fmt.Errorf("take the worker's lock: %w", s.conns.countNeeded(translate(err))), release(true))
 	}
 	return key, release, nil
 }
@@ -99,7 +100,7 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 // started has none yet: see settling. A process that has just missed its own lock judges no other worker: what broke its
 // connection, such as a restarted proxy before the server, broke the others' connections too.
 func (s *workerLocks) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error) {
-	if missed := s.missed.Load(); missed != nil && time.Since(*missed) < s.options.settling {
+	if missed := s.missed.Load(); missed != nil && time.Since(*missed) < s.conns.options.settling {
 		return nil, nil
 	}
 	free, err := s.freeLocks(ctx, keys)
@@ -119,7 +120,7 @@ func (s *workerLocks) FreeWorkerLocks(ctx context.Context, keys []string) ([]str
 // confirmAfter is long enough for a worker to make a connection anew, if that takes it about as long as this process: the
 // way to the server may be long, or the server slow.
 func (s *workerLocks) confirmAfter() time.Duration {
-	return max(s.options.confirm, min(reconnectFirst+3*time.Duration(s.connecting.Load()), settling))
+	return max(s.conns.options.confirm, min(reconnectFirst+3*time.Duration(s.conns.connecting.Load()), settling))
 }
 
 func (s *workerLocks) freeLocks(ctx context.Context, keys []string) ([]string, error) {
@@ -134,14 +135,14 @@ func (s *workerLocks) freeLocks(ctx context.Context, keys []string) ([]string, e
 		return nil, err
 	}
 	var free []string
-	err = s.rerun(ctx, func() error {
-		conn, err := s.acquire(ctx)
+	err = s.conns.rerun(ctx, func() error {
+		conn, err := s.conns.acquire(ctx)
 		if err != nil {
 			return err
 		}
 		defer conn.Release()
-		w := newWatch(ctx, s.options.silence)
-		rows, err := conn.Query(w.ctx, s.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
+		w := newWatch(ctx, s.conns.options.silence)
+		rows, err := conn.Query(w.ctx, s.conns.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
 		if err == nil {
 			free, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}
@@ -157,7 +158,7 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (state eng
 	if err != nil {
 		return engine.LockMissing, nil, nil
 	}
-	conn, err := s.connect(ctx)
+	conn, err := sessions{s.conns}.connect(ctx)
 	if err != nil {
 		return engine.LockHeld, nil, translate(err)
 	}
@@ -170,7 +171,7 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (state eng
 		_, _ = conn.Exec(ctx, control("rollback"), pgx.QueryExecModeExec)
 		_ = conn.Close(ctx)
 	}
-	w := newWatch(ctx, s.options.silence)
+	w := newWatch(ctx, s.conns.options.silence)
 	taken := false
 	if _, err = conn.Exec(w.ctx, control("begin"), pgx.QueryExecModeExec); err == nil {
 		err = conn.QueryRow(w.ctx, control("try_lock"), once(number)...).Scan(&taken)
@@ -244,14 +245,14 @@ func (f *farewell) send(statements func(*sender) error) error {
 }
 
 // LeaveGoodbye sends the server the release of the worker's jobs and its end. It does nothing for a worker without a lock.
-func (s *backend) LeaveGoodbye(key string, worker int64) error {
+func (s *workerLocks) LeaveGoodbye(key string, worker int64) error {
 	f, ok := s.farewells.Load(key)
 	if !ok {
 		return nil
 	}
-	now := core.Micros(s.Now())
+	now := core.Micros(s.now())
 	return f.(*farewell).send(func(out *sender) error {
-		q := s.querier(out, false)
+		q := s.conns.querier(out, false)
 		_, err := lifecycle.ReleaseHeld(context.Background(), q, now, worker)
 		if err == nil {
 			_, err = q.EndWorker(context.Background(), db.EndWorkerParams{Now: now, EndReason: core.EndStopped, ID: worker})

@@ -47,7 +47,7 @@ func testLockConnectionEnds(t *testing.T, site *site) {
 	go func() {
 		defer close(watched)
 		for ctx.Err() == nil {
-			if free, err := watcher.FreeWorkerLocks(ctx, []string{key}); err == nil && len(free) > 0 {
+			if free, err := watcher.WorkerLocks().FreeWorkerLocks(ctx, []string{key}); err == nil && len(free) > 0 {
 				watched <- free
 			}
 			looks.Add(1)
@@ -111,11 +111,11 @@ func testMissedLockJudgesNoWorker(t *testing.T, site *site) {
 		t.Run(name, func(t *testing.T) {
 			log := &journal{}
 			judge, client := open(t, p.url(url), WithLogger(slog.New(log)), func(o *options) { o.settling = test.settling })
-			_, release, err := judge.HoldWorkerLock(t.Context())
+			_, release, err := judge.WorkerLocks().HoldWorkerLock(t.Context())
 			must(t, err)
 			free := func() bool {
 				must(t, client.CheckSchema(t.Context())) // by a new connection, if need be
-				free, err := judge.FreeWorkerLocks(t.Context(), []string{g.key})
+				free, err := judge.WorkerLocks().FreeWorkerLocks(t.Context(), []string{g.key})
 				must(t, err)
 				return len(free) > 0
 			}
@@ -127,7 +127,7 @@ func testMissedLockJudgesNoWorker(t *testing.T, site *site) {
 		})
 	}
 	eventually(t, "another takes it for free", func() bool {
-		free, err := store.FreeWorkerLocks(t.Context(), []string{g.key})
+		free, err := store.WorkerLocks().FreeWorkerLocks(t.Context(), []string{g.key})
 		must(t, err)
 		return len(free) > 0
 	})
@@ -142,8 +142,8 @@ func TestConfirmAfter(t *testing.T) {
 		0: 250 * time.Millisecond, 20 * time.Millisecond: 250 * time.Millisecond,
 		700 * time.Millisecond: 2110 * time.Millisecond, time.Minute: settling,
 	} {
-		store.connecting.Store(int64(took))
-		want(t, "the wait after a connection that took "+took.String(), store.confirmAfter(), after)
+		store.conns.connecting.Store(int64(took))
+		want(t, "the wait after a connection that took "+took.String(), store.locks.confirmAfter(), after)
 	}
 }
 
@@ -172,13 +172,13 @@ func testKeysOfOtherEngines(t *testing.T, site *site) {
 	dead := ghost(t, store, "dead", nil)
 	must(t, dead.release(true))
 	keys := []string{"abc", "", "9999999999999999999999", "1.5", "0x10", "'", live.key, dead.key}
-	free, err := store.FreeWorkerLocks(t.Context(), keys)
+	free, err := store.WorkerLocks().FreeWorkerLocks(t.Context(), keys)
 	must(t, err)
 	if !slices.Equal(free, []string{dead.key}) {
 		t.Errorf("free are %q of %q", free, keys)
 	}
 	for _, key := range keys {
-		state, done, err := store.TakeWorkerLock(t.Context(), key)
+		state, done, err := store.WorkerLocks().TakeWorkerLock(t.Context(), key)
 		must(t, err)
 		wanted := engine.LockMissing
 		switch key {
@@ -189,13 +189,13 @@ func testKeysOfOtherEngines(t *testing.T, site *site) {
 		}
 		want(t, "the lock of "+key, state, wanted)
 		if state == engine.LockTaken {
-			second, _, err := store.TakeWorkerLock(t.Context(), key)
+			second, _, err := store.WorkerLocks().TakeWorkerLock(t.Context(), key)
 			must(t, err)
 			want(t, "the lock of a worker that is looked after", second, engine.LockHeld)
 			done()
 		}
 	}
-	state, done, err := store.TakeWorkerLock(t.Context(), dead.key)
+	state, done, err := store.WorkerLocks().TakeWorkerLock(t.Context(), dead.key)
 	must(t, err)
 	if state != engine.LockTaken {
 		t.Fatal("the lock was not given back")
@@ -218,7 +218,7 @@ func testLockIsReleased(t *testing.T, site *site) {
 	go func() { released <- g.release(true) }()
 	must(t, receive(t, "the release", released))
 	eventually(t, "the lock is free", func() bool {
-		free, err := store.FreeWorkerLocks(t.Context(), []string{g.key})
+		free, err := store.WorkerLocks().FreeWorkerLocks(t.Context(), []string{g.key})
 		must(t, err)
 		return len(free) == 1
 	})

@@ -46,7 +46,7 @@ const migrateLock = 0x73716c75696365
 
 // schema migrates a database.
 type schema struct {
-	*connections
+	conns *connections
 
 	usable atomic.Bool  // the schema was found right
 	asked  atomic.Int64 // how often its version was read
@@ -66,7 +66,7 @@ func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
 	}
 	if s.briefly() {
 		// It was there. Where it is not any more, or may not be read, the longer way says why.
-		if found, err = s.read(ctx, known, "schema_versions", !s.unprepared.Load()); err == nil && found.Have != 0 || ctx.Err() != nil {
+		if found, err = s.read(ctx, known, "schema_versions", !s.conns.unprepared.Load()); err == nil && found.Have != 0 || ctx.Err() != nil {
 			return found, err
 		}
 	}
@@ -76,12 +76,12 @@ func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
 // wholeSchema is Schema for a database of which nothing is known yet.
 func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found engine.Schema, err error) {
 	found = engine.Schema{Want: known.Newest()}
-	l, err := s.locate(ctx)
+	l, err := s.conns.locate(ctx)
 	if err != nil {
 		return found, err
 	}
-	unversioned := slices.Contains(l.jobs, s.names.at().schema) // unless goose's table has a version
-	if !slices.Contains(l.versions, s.names.at().schema) {
+	unversioned := slices.Contains(l.jobs, s.conns.names.at().schema) // unless goose's table has a version
+	if !slices.Contains(l.versions, s.conns.names.at().schema) {
 		if err := s.checkEarlier(l); err != nil {
 			return found, err
 		}
@@ -100,11 +100,11 @@ func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found en
 		found.Unversioned = unversioned
 		return found, s.checkEarlier(l)
 	}
-	if slices.Contains(l.jobs, s.names.at().schema) {
+	if slices.Contains(l.jobs, s.conns.names.at().schema) {
 		return found, nil
 	}
 	// Another process may have committed the first migration meanwhile.
-	if l, err = s.locate(ctx); err == nil && !slices.Contains(l.jobs, s.names.at().schema) {
+	if l, err = s.conns.locate(ctx); err == nil && !slices.Contains(l.jobs, s.conns.names.at().schema) {
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table %s), which cannot be migrated: use another database or schema, or drop its tables",
 			versionTable, found.Applied, jobsTable)
 	}
@@ -128,7 +128,7 @@ func (s *schema) versions(ctx context.Context, known migration.Set) (engine.Sche
 
 // checkEarlier returns an error when the queue in the schema is one of an earlier build.
 func (s *schema) checkEarlier(l location) error {
-	if !slices.Contains(l.earlier, s.names.at().schema) {
+	if !slices.Contains(l.earlier, s.conns.names.at().schema) {
 		return nil
 	}
 	return fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another database or schema, or drop its tables",
@@ -144,12 +144,12 @@ func (s *schema) read(ctx context.Context, known migration.Set, statement string
 	}
 	var applied, recorded string
 	var server int64
-	sent := s.clock.instant()
-	err = s.queryRow(ctx, statement, args, &applied, &recorded, &server)
+	sent := s.conns.clock.instant()
+	err = s.conns.queryRow(ctx, statement, args, &applied, &recorded, &server)
 	var e *pgconn.PgError
 	switch {
 	case err == nil:
-		s.clock.sample(server, sent, s.clock.instant())
+		s.conns.clock.sample(server, sent, s.conns.clock.instant())
 		return known.Compare(applied, recorded)
 	case errors.As(err, &e) && e.Code == codeNoColumn:
 		err = fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another schema", err, versionTable)
@@ -161,7 +161,7 @@ func (s *schema) read(ctx context.Context, known migration.Set, statement string
 // there: no jobs, no paused queue, no schema.
 func (s *schema) checkRowSecurity(ctx context.Context) error {
 	var tables, role string
-	if err := s.queryRow(ctx, "row_security", once(s.names.table(versionTable)), &tables, &role); err != nil {
+	if err := s.conns.queryRow(ctx, "row_security", once(s.conns.names.table(versionTable)), &tables, &role); err != nil {
 		return err
 	}
 	if tables != "" {
@@ -182,7 +182,7 @@ func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) 
 	})
 	if err == nil {
 		// A role that may not read the tables may not move their sequences either.
-		if err = s.moveSequences(ctx); errors.Is(err, errPrivilege) {
+		if err = (sequences{s.conns}).moveSequences(ctx); errors.Is(err, errPrivilege) {
 			err = nil
 		}
 	}
@@ -220,10 +220,10 @@ func (s *schema) undoProject(ctx context.Context, p *goose.Provider) (*goose.Mig
 // migrate holds a lock while goose runs: of several goose.Up at once all but one would fail. Both use connections of
 // their own; the search_path of goose's is the queue's schema.
 func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
-	if err := s.look(ctx); err != nil {
+	if err := s.conns.look(ctx); err != nil {
 		return nil, err
 	}
-	conn, err := s.connect(ctx)
+	conn, err := sessions{s.conns}.connect(ctx)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -248,10 +248,10 @@ func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Prov
 func (s *schema) migrateLocked(ctx context.Context, found engine.Schema, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	var synchronous bool
 	var life string
-	if err := s.queryRow(ctx, "durability", once(), &synchronous, &life); err != nil {
+	if err := s.conns.queryRow(ctx, "durability", once(), &synchronous, &life); err != nil {
 		return nil, migrationFault(err)
 	}
-	if p := s.names.at(); s.pooled.Load() && p.schema != p.current {
+	if p := s.conns.names.at(); s.conns.pooled.Load() && p.schema != p.current {
 		return nil, errors.New("a pooler gives connections no search_path: migrate by a URL of the server itself")
 	}
 	if found.Unversioned {
@@ -267,12 +267,12 @@ func (s *schema) migrateLocked(ctx context.Context, found engine.Schema, to dire
 		}
 	}
 	if to == upward {
-		migration.Announce(s.options.logger, found)
+		migration.Announce(s.conns.options.logger, found)
 	}
 	if err := s.runGoose(run); err != nil || !synchronous {
 		return adopted, err
 	}
-	return adopted, s.confirm(ctx, life) // also where nothing was left to do: what was found may be what a cancelled wait left
+	return adopted, outcomes{s.conns}.confirm(ctx, life) // also where nothing was left to do: what was found may be what a cancelled wait left
 }
 
 // scratchSchema is where adopt makes the tables to compare with. No transaction that makes it is committed.
@@ -285,7 +285,7 @@ func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.locate(ctx)
+	l, err := s.conns.locate(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -296,20 +296,20 @@ func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error
 		return nil, err
 	}
 	rows := adoption.Rows{
-		Dialect: database.DialectPostgres, Table: versionTable, TableExists: slices.Contains(l.versions, s.names.at().schema), RunsFrom: control("record_version"),
+		Dialect: database.DialectPostgres, Table: versionTable, TableExists: slices.Contains(l.versions, s.conns.names.at().schema), RunsFrom: control("record_version"),
 	}
 	if adopted, err = rows.Record(ctx, pool, known, match); err != nil {
 		return nil, migrationFault(err)
 	}
 	s.usable.Store(false)
-	migration.AnnounceAdoption(s.options.logger, adopted)
+	migration.AnnounceAdoption(s.conns.options.logger, adopted)
 	return adopted, nil
 }
 
 // match finds the version of the schema that the queue's schema equals. Whatever it makes is rolled back.
 func (s *schema) match(ctx context.Context, pool *stdsql.DB, known migration.Set) (match adoption.Match, err error) {
 	err = adoption.InTransaction(ctx, pool, func(tx *stdsql.Tx) error {
-		have, err := partsOf(ctx, tx, s.names.at().schema)
+		have, err := partsOf(ctx, tx, s.conns.names.at().schema)
 		if err != nil {
 			return err
 		}
@@ -363,7 +363,7 @@ func (s *schema) runGoose(run func(*goose.Provider) error) error {
 // built CONCURRENTLY for ever.
 func (s *schema) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
 	try := tryMigrationLock
-	if s.pooled.Load() {
+	if s.conns.pooled.Load() {
 		try = tryBehindPooler
 	}
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
@@ -407,20 +407,20 @@ func tryBehindPooler(ctx context.Context, conn *pgx.Conn) (taken bool, err error
 
 // migrationPool is what goose works with.
 func (s *schema) migrationPool() *stdsql.DB {
-	config := s.session.Copy()
+	config := s.conns.session.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
 	var opts []stdlib.OptionOpenDB
-	if !s.pooled.Load() { // else the settings would be another client's the next time
+	if !s.conns.pooled.Load() { // else the settings would be another client's the next time
 		// The tables may be large. A busy machine may take its time between two statements; a migrator that was stopped is not to keep
 		// its locks for ever.
-		path := pgx.Identifier{s.names.at().schema}.Sanitize()
+		path := pgx.Identifier{s.conns.names.at().schema}.Sanitize()
 		idle := cmp.Or(config.RuntimeParams["idle_in_transaction_session_timeout"], "1min")
 		opts = append(opts, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, control("migration"), once(path, idle)...)
 			return err
 		}))
 	}
-	if before := s.beforeConnect(); before != nil {
+	if before := (sessions{s.conns}).beforeConnect(); before != nil {
 		opts = append(opts, stdlib.OptionBeforeConnect(before))
 	}
 	return stdlib.OpenDB(*config, opts...)
@@ -430,23 +430,23 @@ func (s *schema) migrationPool() *stdsql.DB {
 // first migration refuses it as well, but goose has made its own table by then.
 func (s *schema) prepareSchema(ctx context.Context) error {
 	var taken string
-	if err := s.query(ctx, &taken, "taken_names", s.names.at().schema); err != nil {
+	if err := s.conns.query(ctx, &taken, "taken_names", s.conns.names.at().schema); err != nil {
 		return err
 	}
 	if taken != "" {
 		return fmt.Errorf("the database has these names already, of an application or of another build of sqluice: %s: use another schema, or rename them", taken)
 	}
-	if s.options.schema == "" {
+	if s.conns.options.schema == "" {
 		return nil
 	}
 	var there bool
-	if err := s.query(ctx, &there, "has_schema", s.options.schema); err != nil {
+	if err := s.conns.query(ctx, &there, "has_schema", s.conns.options.schema); err != nil {
 		return err
 	}
 	if there { // a role that may not make schemas can use one that was made for it
 		return nil
 	}
-	_, err := s.pool.Exec(ctx, controlOn("create_schema", s.options.schema), pgx.QueryExecModeExec)
+	_, err := s.conns.pool.Exec(ctx, controlOn("create_schema", s.conns.options.schema), pgx.QueryExecModeExec)
 	return migrationFault(err)
 }
 

@@ -34,11 +34,11 @@ func testSchemaGone(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	must(t, client.CheckSchema(t.Context()))
 	want(t, "jobs", rows(t, client, "k"), 0) // from here on the schema counts as right
-	found, err := store.Schema(t.Context())
+	found, err := store.Migrations().Schema(t.Context())
 	must(t, err)
 	want(t, "version", found.Have, found.Want)
 	exec(t, dial(t, url), "drop_versions")
-	found, err = store.Schema(t.Context())
+	found, err = store.Migrations().Schema(t.Context())
 	must(t, err)
 	want(t, "version", found.Have, 0)
 }
@@ -83,7 +83,7 @@ func testManyMigrateAtOnce(t *testing.T, site *site) {
 			all.Wait()
 			store, client := open(t, url, test.opts...)
 			must(t, client.CheckSchema(t.Context()))
-			found, err := store.Schema(t.Context())
+			found, err := store.Migrations().Schema(t.Context())
 			must(t, err)
 			slices.Sort(ran)
 			if len(ran) != int(found.Want) || len(slices.Compact(slices.Clone(ran))) != len(ran) {
@@ -138,11 +138,11 @@ func testIndexBuiltConcurrently(t *testing.T, site *site) {
 			var all sync.WaitGroup
 			for range n {
 				store, _ := open(t, test.url(url), test.opts...)
-				store.session.Tracer = &asksForLock{ask: sync.OnceFunc(func() { asked.Add(1) })}
+				store.conns.session.Tracer = &asksForLock{ask: sync.OnceFunc(func() { asked.Add(1) })}
 				all.Go(func() {
-					_, err := store.migrate(ctx, upward, func(*goose.Provider) error {
+					_, err := store.schema.migrate(ctx, upward, func(*goose.Provider) error {
 						eventually(t, "the others have asked for the lock too", func() bool { return asked.Load() == n })
-						pool := store.migrationPool()
+						pool := store.schema.migrationPool()
 						p, err := goose.NewProvider(goose.DialectPostgres, pool, os.DirFS("testdata/concurrently"),
 							goose.WithTableName("test_goose_version"), goose.WithDisableGlobalRegistry(true))
 						if err == nil {
@@ -183,12 +183,12 @@ func testSchemaReadWhileItChanges(t *testing.T, site *site) {
 	url := site.server.Copy(t, site.template)
 	other, client := open(t, url)
 	for {
-		found, err := other.Schema(t.Context())
+		found, err := other.Migrations().Schema(t.Context())
 		must(t, err)
 		if found.Have < migration.Recorded {
 			break
 		}
-		_, err = other.MigrateDown(t.Context())
+		_, err = other.Migrations().MigrateDown(t.Context())
 		must(t, err)
 	}
 	changes := &changesOnError{change: func() {
@@ -204,7 +204,7 @@ func testSchemaReadWhileItChanges(t *testing.T, site *site) {
 	store, err := newBackendOn(pool)
 	must(t, err)
 	t.Cleanup(func() { shut(t, store) })
-	found, err := store.Schema(t.Context())
+	found, err := store.Migrations().Schema(t.Context())
 	must(t, err)
 	want(t, "the versions were read before and after", changes.change == nil, true)
 	want(t, "the version", found.Applied, found.Want)

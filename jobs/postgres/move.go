@@ -3,7 +3,11 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,11 +16,23 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// mover is what a move between databases asks of an engine.
-type mover struct{ *connections }
+// upkeep is the part of the engine that counts and moves whole databases.
+type upkeep struct {
+	conns  *connections
+	writer *writer
+	now    func() time.Time
+}
+
+// Backup is not for PostgreSQL, which has tools of its own.
+func (upkeep) Backup(context.Context, string) error {
+	return fmt.Errorf("%w: use pg_dump, or `sqluice copy --keep-open` to write the queue to a SQLite file", errors.ErrUnsupported)
+}
+
+// BackupTo is not for PostgreSQL either.
+func (s upkeep) BackupTo(ctx context.Context, _ io.Writer) error { return s.Backup(ctx, "") }
 
 // Settle takes, and at once gives back, locks that every writer's transaction stands in the way of until it ends.
-func (s mover) Settle(ctx context.Context) error {
+func (s upkeep) Settle(ctx context.Context) error {
 	for _, table := range []string{
 		"sqluice_workers", "sqluice_jobs", "sqluice_job_errors", "sqluice_job_audit", "sqluice_pauses", "sqluice_retentions", "sqluice_declarations",
 		"sqluice_schedules", "sqluice_schedule_ticks", "sqluice_unique_keys", "sqluice_sensitive_fields",
@@ -30,8 +46,8 @@ func (s mover) Settle(ctx context.Context) error {
 
 // settle waits for one table, in a transaction of its own: with a lock on another table in hand it could meet a writer
 // that waits for that.
-func (s mover) settle(ctx context.Context, table string) error {
-	conn, err := s.acquire(ctx)
+func (s upkeep) settle(ctx context.Context, table string) error {
+	conn, err := s.conns.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,12 +64,12 @@ func (s mover) settle(ctx context.Context, table string) error {
 	if _, err := tx.Exec(ctx, control("no_timeouts"), once()...); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, strings.ReplaceAll(control("settle"), "@table", s.names.table(table)), once()...)
+	_, err = tx.Exec(ctx, strings.ReplaceAll(control("settle"), "@table", s.conns.names.table(table)), once()...)
 	return err
 }
 
 // ReserveIDs sets the sequences behind the tables' ids.
-func (s mover) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+func (s upkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 	for table, id := range map[string]int64{
 		"sqluice_jobs": last.Job, "sqluice_job_errors": last.JobError, "sqluice_workers": last.Worker, "sqluice_job_audit": last.Audit,
 	} {
@@ -61,7 +77,7 @@ func (s mover) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 			continue // an empty table's sequence is at its beginning
 		}
 		var now int64
-		if err := s.query(ctx, &now, "reserve_ids", s.names.table(table), id); err != nil {
+		if err := s.conns.query(ctx, &now, "reserve_ids", s.conns.names.table(table), id); err != nil {
 			return err
 		}
 	}
@@ -69,22 +85,22 @@ func (s mover) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 }
 
 // FreeIDs has nothing to remove: a sequence gives no id again.
-func (mover) FreeIDs(context.Context, db.Querier) error { return nil }
+func (upkeep) FreeIDs(context.Context, db.Querier) error { return nil }
 
 // Columns implements [engine.Store].
 func (s *schema) Columns(ctx context.Context) ([]engine.Column, error) {
-	if err := s.located(ctx); err != nil {
+	if err := s.conns.located(ctx); err != nil {
 		return nil, err
 	}
 	var list string
-	if err := s.query(ctx, &list, "columns", s.names.at().schema); err != nil {
+	if err := s.conns.query(ctx, &list, "columns", s.conns.names.at().schema); err != nil {
 		return nil, err
 	}
 	return engine.ParseColumns(list)
 }
 
 // ReadColumn implements [engine.Store].
-func (s mover) ReadColumn(ctx context.Context, c engine.Column, after, n int64) (values []engine.ColumnValue, err error) {
+func (s *schema) ReadColumn(ctx context.Context, c engine.Column, after, n int64) (values []engine.ColumnValue, err error) {
 	err = s.onColumn(ctx, func(conn *lentConn) error {
 		var list string
 		if err := conn.QueryRow(ctx, s.columnStatement("read_column", c), once(after, n)...).Scan(&list); err != nil {
@@ -97,7 +113,7 @@ func (s mover) ReadColumn(ctx context.Context, c engine.Column, after, n int64) 
 }
 
 // WriteColumn implements [engine.Store].
-func (s mover) WriteColumn(ctx context.Context, c engine.Column, values []engine.ColumnValue) error {
+func (s *schema) WriteColumn(ctx context.Context, c engine.Column, values []engine.ColumnValue) error {
 	list, err := json.Marshal(values)
 	if err != nil {
 		return err
@@ -109,8 +125,8 @@ func (s mover) WriteColumn(ctx context.Context, c engine.Column, values []engine
 }
 
 // onColumn runs fn on a connection.
-func (s mover) onColumn(ctx context.Context, fn func(*lentConn) error) error {
-	conn, err := s.acquire(ctx)
+func (s *schema) onColumn(ctx context.Context, fn func(*lentConn) error) error {
+	conn, err := s.conns.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,6 +135,6 @@ func (s mover) onColumn(ctx context.Context, fn func(*lentConn) error) error {
 }
 
 // columnStatement returns a statement of sql/control with the names of a table and a column of it.
-func (s mover) columnStatement(name string, c engine.Column) string {
-	return strings.NewReplacer("@table", s.names.table(c.Table), "@column", pgx.Identifier{c.Name}.Sanitize()).Replace(control(name))
+func (s *schema) columnStatement(name string, c engine.Column) string {
+	return strings.NewReplacer("@table", s.conns.names.table(c.Table), "@column", pgx.Identifier{c.Name}.Sanitize()).Replace(control(name))
 }

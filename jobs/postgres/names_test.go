@@ -57,9 +57,9 @@ func testSchemaNames(t *testing.T, site *site) {
 				t.Errorf("the first time %v ran, the second %v", names, again)
 			}
 			lifeOfJobs(t, store, client)
-			must(t, store.Settle(t.Context()))
+			must(t, store.Upkeep().Settle(t.Context()))
 			for range names {
-				_, err := store.MigrateDown(t.Context())
+				_, err := store.Migrations().MigrateDown(t.Context())
 				must(t, err)
 			}
 			var schema *jobs.SchemaError
@@ -74,7 +74,7 @@ func testSchemaNames(t *testing.T, site *site) {
 func lifeOfJobs(t *testing.T, store *backend, client *jobs.Client) {
 	t.Helper()
 	ctx := t.Context()
-	tx, err := store.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	tx, err := store.conns.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	must(t, err)
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	_, err = client.With(Tx(tx)).EnqueueMany(ctx, "good", []json.RawMessage{[]byte("1"), []byte("2")}, jobs.In(time.Millisecond))
@@ -101,7 +101,7 @@ func lifeOfJobs(t *testing.T, store *backend, client *jobs.Client) {
 		"bad":  func(context.Context, jobs.Job) error { return errors.New("bad") },
 		"held": nothing,
 		"transactional": func(ctx context.Context, job jobs.Job) error {
-			tx, err := store.pool.Begin(ctx)
+			tx, err := store.conns.pool.Begin(ctx)
 			if err != nil {
 				return err
 			}

@@ -67,7 +67,7 @@ func testOneConnection(t *testing.T, site *site) {
 		}},
 		Keep: func() bool {
 			var err error
-			taken, err = store.pool.Acquire(t.Context())
+			taken, err = store.conns.pool.Acquire(t.Context())
 			must(t, err)
 			return true
 		},

@@ -65,7 +65,7 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 		asked := p.IdleDuration > pingAfter
 		data := p.Conn.PgConn().CustomData()
 		_, used := data[restedKey] // else it has just been made, however long that took
-		data[restedKey] = used && p.IdleDuration > store.options.rested && !asked
+		data[restedKey] = used && p.IdleDuration > store.conns.options.rested && !asked
 		return asked
 	}
 	Configure(config)
@@ -78,7 +78,7 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 		pool.Close()
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	store.ownPool, store.sessions = true, &sessions
+	store.conns.ownPool, store.conns.sessions = true, &sessions
 	return store, nil
 }
 
@@ -113,24 +113,25 @@ func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
 		return nil, err
 	}
 	c := &connections{sessions: &atomic.Bool{}, pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
-	s := &backend{connections: c, schema: &schema{connections: c}, workerLocks: &workerLocks{connections: c}, mover: mover{c}}
-	s.sealed = engine.SealStore(s)
-	s.inspecting = make(chan struct{}, inspections(pool.Config().MaxConns))
-	s.pooled.Store(o.pooled && o.session == "")
-	s.unprepared.Store(o.pooled)
-	s.session = pool.Config().ConnConfig
-	s.mode = s.session.DefaultQueryExecMode
+	c.pooled.Store(o.pooled && o.session == "")
+	c.unprepared.Store(o.pooled)
+	c.session = pool.Config().ConnConfig
+	c.mode = c.session.DefaultQueryExecMode
 	if o.session != "" {
 		url, _, err := splitURL(o.session) // what it says of the queue, the other URL or an option says too
 		if err != nil {
 			return nil, fmt.Errorf("session URL: %w", err)
 		}
-		if s.session, err = pgx.ParseConfig(url); err != nil {
+		if c.session, err = pgx.ParseConfig(url); err != nil {
 			return nil, fmt.Errorf("session URL: %w", hideURL(err))
 		}
 	}
-	useUTF8(s.session)
+	useUTF8(c.session)
+	s := &backend{conns: c, schema: &schema{conns: c}, inspecting: make(chan struct{}, inspections(pool.Config().MaxConns))}
+	s.sealed = engine.SealStore(s)
+	s.locks = &workerLocks{conns: c, now: s.Now}
 	s.hub, s.cursors, s.inserts = newHub(s), newCursors(time.Now, s.lookBelow), newInserts(s)
+	s.writer = &writer{conns: c, hub: s.hub, ready: s.ready}
 	return s, nil
 }
 

@@ -101,9 +101,9 @@ func testConnectionBreaksAtCommit(t *testing.T, site *site) {
 			}))
 			want(t, "runs", runs.Load(), test.runs)
 			want(t, "rows", rows(t, client, "k"), 1)
-			store.lent.mu.Lock()
-			defer store.lent.mu.Unlock()
-			want(t, "connections that are counted as lent", store.lent.n, 0)
+			store.conns.lent.mu.Lock()
+			defer store.conns.lent.mu.Unlock()
+			want(t, "connections that are counted as lent", store.conns.lent.n, 0)
 		})
 	}
 }

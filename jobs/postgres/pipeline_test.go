@@ -30,7 +30,7 @@ func pauses(name string, ran *[]string) func(context.Context, db.Querier) error 
 // writeTogether runs functions in one transaction, beginning with it.
 func writeTogether(t *testing.T, store *backend, fns ...func(context.Context, db.Querier) error) error {
 	t.Helper()
-	return store.write(context.WithoutCancel(t.Context()), 1, store.transact, func(ctx context.Context, tx *transaction, q db.Querier) error {
+	return store.writer.write(context.WithoutCancel(t.Context()), 1, store.writer.transact, func(ctx context.Context, tx *transaction, q db.Querier) error {
 		return tx.together(ctx, q, fns)
 	})
 }

@@ -24,8 +24,8 @@ var poolTests = []engineTest{
 func useUp(t *testing.T, store *backend) (release func()) {
 	t.Helper()
 	var held []*pgxpool.Conn
-	for range store.pool.Config().MaxConns {
-		conn, err := store.pool.Acquire(t.Context())
+	for range store.conns.pool.Config().MaxConns {
+		conn, err := store.conns.pool.Acquire(t.Context())
 		must(t, err)
 		held = append(held, conn)
 	}
@@ -48,10 +48,10 @@ func testPoolUsedUp(t *testing.T, site *site) {
 			return jobs.New(s).CheckSchema(ctx)
 		},
 		"a look at locks": func(ctx context.Context, s *backend) error {
-			_, err := s.FreeWorkerLocks(ctx, []string{"1"})
+			_, err := s.WorkerLocks().FreeWorkerLocks(ctx, []string{"1"})
 			return err
 		},
-		"a move's wait": func(ctx context.Context, s *backend) error { return s.Settle(ctx) },
+		"a move's wait": func(ctx context.Context, s *backend) error { return s.Upkeep().Settle(ctx) },
 	} {
 		for _, first := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
@@ -60,9 +60,9 @@ func testPoolUsedUp(t *testing.T, site *site) {
 					must(t, client.CheckSchema(t.Context()))
 				}
 				release := useUp(t, store)
-				before := store.pool.Stat().CanceledAcquireCount()
+				before := store.conns.pool.Stat().CanceledAcquireCount()
 				err := call(context.Background(), store)
-				want(t, "waits for a connection", store.pool.Stat().CanceledAcquireCount()-before, 1)
+				want(t, "waits for a connection", store.conns.pool.Stat().CanceledAcquireCount()-before, 1)
 				if !errors.Is(err, jobs.ErrUnavailable) || !store.CanRetry(err) || !strings.Contains(err.Error(), "all 2 were in use") {
 					t.Errorf("the error is %v", err)
 				}
@@ -123,7 +123,7 @@ func testAllConnectionsEnd(t *testing.T, site *site) {
 		"a read":          func() error { _, err := own.Get(t.Context(), id); return err },
 		"a write":         func() error { _, err := own.Enqueue(t.Context(), "k", []byte("{}")); return err },
 		"an own look":     func() error { return own.CheckSchema(t.Context()) },
-		"a look at locks": func() error { _, err := store.FreeWorkerLocks(t.Context(), []string{"1"}); return err },
+		"a look at locks": func() error { _, err := store.WorkerLocks().FreeWorkerLocks(t.Context(), []string{"1"}); return err },
 	} {
 		useUp(t, store)()
 		if ended := scan[int](t, admin, "end_others"); ended < 12 {
@@ -138,7 +138,7 @@ func testAllConnectionsEnd(t *testing.T, site *site) {
 // A connection that was used some seconds ago is not asked whether it is still there.
 func testConnectionsAreSeldomAsked(t *testing.T, site *site) {
 	store, _, _ := site.queue(t)
-	conn, err := store.pool.Acquire(t.Context())
+	conn, err := store.conns.pool.Acquire(t.Context())
 	must(t, err)
 	defer conn.Release()
 	for _, c := range []struct {
@@ -146,8 +146,8 @@ func testConnectionsAreSeldomAsked(t *testing.T, site *site) {
 		asked  bool
 		within time.Duration // what is given to the first statement
 	}{{restedAfter, false, 0}, {restedAfter + 1, false, promptly}, {pingAfter, false, promptly}, {pingAfter + 1, true, 0}} {
-		asked := store.pool.Config().ShouldPing(t.Context(), pgxpool.ShouldPingParams{Conn: conn.Conn(), IdleDuration: c.rest})
-		w := store.watchPrompt(t.Context(), &lentConn{poolConn: conn})
+		asked := store.conns.pool.Config().ShouldPing(t.Context(), pgxpool.ShouldPingParams{Conn: conn.Conn(), IdleDuration: c.rest})
+		w := store.conns.watchPrompt(t.Context(), &lentConn{poolConn: conn})
 		want(t, "asked after "+c.rest.String(), asked, c.asked)
 		want(t, "the time for the first statement", w.first, c.within)
 		w.extend()

@@ -54,11 +54,11 @@ func testPoolerIsNoticed(t *testing.T, site *site) {
 			store, client := open(t, test.url, append(test.opts, WithLogger(slog.New(log)), WithPoll(time.Minute))...)
 			wantDrained(t, client, 3)
 			must(t, client.CheckSchema(t.Context()))
-			want(t, "statements are prepared", !store.unprepared.Load(), test.prepares)
-			must(t, callback.FlushLogger(t.Context(), store.options.logger))
+			want(t, "statements are prepared", !store.conns.unprepared.Load(), test.prepares)
+			must(t, callback.FlushLogger(t.Context(), store.conns.options.logger))
 			want(t, "warnings of a pooler", log.count("there is a pooler"), test.warnings)
 			want(t, "all that was logged", len(log.all()), test.warnings)
-			key, release, err := store.HoldWorkerLock(t.Context())
+			key, release, err := store.WorkerLocks().HoldWorkerLock(t.Context())
 			must(t, err)
 			want(t, "a lock is held", key != "", test.locks)
 			must(t, release(true))
@@ -101,7 +101,7 @@ func testLifeBehindPooler(t *testing.T, site *site) {
 	migrated(t, url, WithSchema(schema))
 	store, client := open(t, with(pooler.URL(url), "pgbouncer=true", "pool_max_conns=10", "default_query_exec_mode=exec"), WithSchema(schema))
 	lifeOfJobs(t, store, client)
-	must(t, store.Settle(t.Context()))
+	must(t, store.Upkeep().Settle(t.Context()))
 
 	// All of the pooler's connections to the server at once.
 	var met, looked sync.WaitGroup

@@ -44,7 +44,7 @@ func testAnotherSchemaInFront(t *testing.T, site *site) {
 	names, err := client.Migrate(t.Context())
 	must(t, err)
 	want(t, "migrations run", len(names), 0)
-	want(t, "the queue's schema", store.names.at().schema, "queue")
+	want(t, "the queue's schema", store.conns.names.at().schema, "queue")
 	must(t, client.CheckSchema(t.Context()))
 	for _, begin := range beginners(t, url) { // the search_path of these leads to no queue
 		tx := begin()
@@ -56,7 +56,7 @@ func testAnotherSchemaInFront(t *testing.T, site *site) {
 	wantDone(t, first, id, 1)
 	want(t, "done jobs", rows(t, first, "k"), 3)
 
-	_, err = store.MigrateDown(t.Context())
+	_, err = store.Migrations().MigrateDown(t.Context())
 	must(t, err)
 	again, err := client.Migrate(t.Context())
 	must(t, err)
@@ -74,7 +74,7 @@ func testSchemaOfTheRoleAppears(t *testing.T, site *site) {
 	names, err := client.Migrate(t.Context())
 	must(t, err)
 	want(t, "migrations run", len(names), 0)
-	want(t, "the queue's schema", store.names.at().schema, "public")
+	want(t, "the queue's schema", store.conns.names.at().schema, "public")
 	drain(t, client, jobs.Config{}, handlers{"k": nothing})
 	want(t, "jobs", rows(t, client, "k"), 1)
 }

@@ -58,7 +58,7 @@ func TestRoles(t *testing.T) {
 			t.Errorf("%s gives %v", ddl, err)
 		}
 	}
-	if _, err := store.MigrateDown(t.Context()); !errors.Is(err, errMigrator) || !strings.Contains(err.Error(), "docs/postgres.md") {
+	if _, err := store.Migrations().MigrateDown(t.Context()); !errors.Is(err, errMigrator) || !strings.Contains(err.Error(), "docs/postgres.md") {
 		t.Errorf("to undo a migration gives %v", err)
 	}
 	for _, opts := range [][]Option{{WithSchema("other")}, {}} { // neither to make a schema, nor tables in public

@@ -164,7 +164,7 @@ func (s *connections) settle(l location, sent instant) error {
 // locateApart is locate on a connection of its own: those of the pool may all be held by transactions, among them the caller's.
 func (s *connections) locateApart(ctx context.Context) error {
 	return inTime(ctx, func(ctx context.Context) error {
-		conn, err := s.connectAsPool(ctx)
+		conn, err := sessions{s}.connectAsPool(ctx)
 		if err != nil {
 			return translate(err)
 		}

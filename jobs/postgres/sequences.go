@@ -35,27 +35,30 @@ func sequenceOf(err error) string {
 	return ""
 }
 
+// sequences moves the sequences of ids past the ids that rows have.
+type sequences struct{ conns *connections }
+
 // moveSequences moves the sequences of ids past the ids that rows have, where the role may. It does nothing to those that are.
-func (s *connections) moveSequences(ctx context.Context) error {
+func (s sequences) moveSequences(ctx context.Context) error {
 	var args []any
 	for _, table := range numbered() {
-		args = append(args, s.names.table(table))
+		args = append(args, s.conns.names.table(table))
 	}
 	var moved string
-	if err := s.query(ctx, &moved, "move_sequences", args...); err != nil {
+	if err := s.conns.query(ctx, &moved, "move_sequences", args...); err != nil {
 		return fmt.Errorf("look at the sequences of ids: %w", err)
 	}
 	if moved != "" {
-		s.options.logger.Warn("the database gave new rows ids that older rows have, as after logical replication: its sequences were moved past these", "tables", strings.Fields(moved))
+		s.conns.options.logger.Warn("the database gave new rows ids that older rows have, as after logical replication: its sequences were moved past these", "tables", strings.Fields(moved))
 	}
 	return nil
 }
 
 // mendSequences does the same after a write failed. It reports whether to run that again: another process may have moved them too.
-func (s *connections) mendSequences(ctx context.Context) bool {
+func (s sequences) mendSequences(ctx context.Context) bool {
 	err := s.moveSequences(ctx)
 	if err != nil {
-		s.options.logger.Debug("cannot mend the sequences of ids", "error", err)
+		s.conns.options.logger.Debug("cannot mend the sequences of ids", "error", err)
 	}
 	return err == nil
 }

@@ -46,7 +46,7 @@ func testSequencesAreMended(t *testing.T, site *site) {
 	must(t, own.Retry(jobs.WithActor(t.Context(), "a person"), bad))
 	drain(t, own, jobs.Config{}, handlers{"bad": nothing})
 	wantDone(t, own, bad, 2)
-	must(t, callback.FlushLogger(t.Context(), store.options.logger))
+	must(t, callback.FlushLogger(t.Context(), store.conns.options.logger))
 	want(t, "lines in the log", log.count("its sequences were moved past these"), 1)
 }
 

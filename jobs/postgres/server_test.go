@@ -294,7 +294,7 @@ func testForeignSchemas(t *testing.T, site *site) {
 		wantNewer("a runner", newRunner(t, late, jobs.Config{}, handlers{"k": nothing}).Run(t.Context()))
 		_, migrateErr := late.Migrate(t.Context())
 		wantNewer("Migrate", migrateErr)
-		_, downErr := store.MigrateDown(t.Context())
+		_, downErr := store.Migrations().MigrateDown(t.Context())
 		wantNewer("MigrateDown", downErr)
 		want(t, "jobs", scan[int](t, conn, "count_jobs"), 1)
 	})

@@ -73,9 +73,12 @@ func (l *losses) back() {
 	l.began, l.existed = time.Time{}, true
 }
 
+// sessions makes connections of the process's own, outside the pool.
+type sessions struct{ conns *connections }
+
 // hold keeps a connection open until ctx ends.
-func (s *connections) hold(ctx context.Context, h held) {
-	losses := losses{held: h, log: s.options.logger}
+func (s sessions) hold(ctx context.Context, h held) {
+	losses := losses{held: h, log: s.conns.options.logger}
 	for failures := 0; ctx.Err() == nil; {
 		begun := time.Now()
 		err := s.holdOnce(ctx, h.dial, func(ctx context.Context, conn *pgx.Conn) error {
@@ -83,7 +86,7 @@ func (s *connections) hold(ctx context.Context, h held) {
 			if err == nil {
 				losses.back()
 				failures = 0
-				s.connecting.Store(int64(time.Since(begun)))
+				s.conns.connecting.Store(int64(time.Since(begun)))
 			}
 			return err
 		}, h.notice)
@@ -91,7 +94,7 @@ func (s *connections) hold(ctx context.Context, h held) {
 			return
 		}
 		failures++
-		losses.lost(s.countNeeded(translate(err)))
+		losses.lost(s.conns.countNeeded(translate(err)))
 		h.failed(err)
 		timer := time.NewTimer(min(reconnectFirst<<min(failures-1, 10), reconnectLast))
 		select {
@@ -103,7 +106,7 @@ func (s *connections) hold(ctx context.Context, h held) {
 }
 
 // holdOnce is one connection, until it is lost.
-func (s *connections) holdOnce(
+func (s sessions) holdOnce(
 	ctx context.Context, dial func(pgconn.DialFunc) pgconn.DialFunc,
 	setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification),
 ) error {
@@ -161,13 +164,13 @@ func stay(ctx context.Context, conn *pgx.Conn, pid uint32) error {
 }
 
 // connect makes a connection outside the pool, with the pool's own ways of getting a password.
-func (s *connections) connect(ctx context.Context) (*pgx.Conn, error) { return s.connectBy(ctx, nil) }
+func (s sessions) connect(ctx context.Context) (*pgx.Conn, error) { return s.connectBy(ctx, nil) }
 
 // connectBy is connect with a function that wraps the dialing, unless it is nil.
-func (s *connections) connectBy(ctx context.Context, dial func(pgconn.DialFunc) pgconn.DialFunc) (*pgx.Conn, error) {
+func (s sessions) connectBy(ctx context.Context, dial func(pgconn.DialFunc) pgconn.DialFunc) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	config := s.session.Copy()
+	config := s.conns.session.Copy()
 	if before := s.beforeConnect(); before != nil {
 		if err := before(ctx, config); err != nil {
 			return nil, err
@@ -180,9 +183,9 @@ func (s *connections) connectBy(ctx context.Context, dial func(pgconn.DialFunc) 
 }
 
 // beforeConnect is the pool's way to a password, if it has one and the connection leads where the pool's do.
-func (s *connections) beforeConnect() func(context.Context, *pgx.ConnConfig) error {
-	if s.options.session != "" {
+func (s sessions) beforeConnect() func(context.Context, *pgx.ConnConfig) error {
+	if s.conns.options.session != "" {
 		return nil
 	}
-	return s.pool.Config().BeforeConnect
+	return s.conns.pool.Config().BeforeConnect
 }

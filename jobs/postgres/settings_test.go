@@ -110,11 +110,11 @@ func testIdleSessionTimeout(t *testing.T, site *site) {
 	eventually(t, "the connections are older", func() bool { return scan[int](t, admin, "count_old_sessions") >= 3 })
 	wantDone(t, client, enqueue(t, client, "k"), 1)
 	must(t, stop())
-	must(t, callback.FlushLogger(t.Context(), store.options.logger))
+	must(t, callback.FlushLogger(t.Context(), store.conns.options.logger))
 	want(t, "losses in the log", log.count("lost")+log.count("no notifications"), 0)
 
 	// A migration may take longer than a session may be idle: the one that holds its lock is.
-	_, err := store.migrate(t.Context(), upward, func(*goose.Provider) error {
+	_, err := store.schema.migrate(t.Context(), upward, func(*goose.Provider) error {
 		other := dial(t, url)
 		eventually(t, "an idle session is ended", func() bool {
 			return scan[int](t, admin, "count_session", other.PgConn().PID()) == 0

@@ -71,16 +71,22 @@ func testSilentServer(t *testing.T, site *site) {
 		"a read":               func(ctx context.Context, s *backend) error { _, err := jobs.New(s).Get(ctx, id); return err },
 		"a look at the schema": func(ctx context.Context, s *backend) error { return jobs.New(s).CheckSchema(ctx) },
 		"a look at locks": func(ctx context.Context, s *backend) error {
-			_, err := s.FreeWorkerLocks(ctx, []string{"1"})
+			_, err := s.WorkerLocks().FreeWorkerLocks(ctx, []string{"1"})
 			return err
 		},
 		"a write": func(ctx context.Context, s *backend) error {
 			_, err := jobs.New(s).Enqueue(ctx, "k", []byte("{}"))
 			return err
 		},
-		"a lock taken":              func(ctx context.Context, s *backend) error { _, _, err := s.TakeWorkerLock(ctx, "1"); return err },
-		"a lock held":               func(ctx context.Context, s *backend) error { _, _, err := s.HoldWorkerLock(ctx); return err },
-		"the version of the server": func(ctx context.Context, s *backend) error { _, err := s.EngineVersion(ctx); return err },
+		"a lock taken": func(ctx context.Context, s *backend) error {
+			_, _, err := s.WorkerLocks().TakeWorkerLock(ctx, "1")
+			return err
+		},
+		"a lock held": func(ctx context.Context, s *backend) error {
+			_, _, err := s.WorkerLocks().HoldWorkerLock(ctx)
+			return err
+		},
+		"the version of the server": func(ctx context.Context, s *backend) error { _, err := s.Upkeep().EngineVersion(ctx); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +154,7 @@ func testRestedConnections(t *testing.T, site *site) {
 		if err := receive(t, "the end of "+what, done); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", what, err)
 		}
-		eventually(t, "the others are gone", func() bool { return store.pool.Stat().IdleConns() <= 1 })
+		eventually(t, "the others are gone", func() bool { return store.conns.pool.Stat().IdleConns() <= 1 })
 		must(t, lone())
 	}
 }

@@ -73,8 +73,8 @@ var errUnreplicated = errors.New("the server stopped waiting for its synchronous
 // confirm waits until the synchronous standbys have what the server has committed: a commit returns after those before it. It returns nil
 // only in the same life of the server, and when nothing cancelled the wait. It uses a connection of its own, and waits no longer than
 // a write whose connection broke asks for its outcome.
-func (s *connections) confirm(ctx context.Context, life string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.options.asking, errSilent)
+func (s outcomes) confirm(ctx context.Context, life string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.conns.options.asking, errSilent)
 	defer cancel()
 	if err := s.confirmOnce(ctx, life); err != nil {
 		return fmt.Errorf("%w: %w: %w", jobs.ErrUnknownOutcome, errUnreplicated, core.EndFirst(ctx, err))
@@ -82,8 +82,8 @@ func (s *connections) confirm(ctx context.Context, life string) error {
 	return nil
 }
 
-func (s *connections) confirmOnce(ctx context.Context, life string) error {
-	conn, err := s.connectAsPool(ctx)
+func (s outcomes) confirmOnce(ctx context.Context, life string) error {
+	conn, err := sessions{s.conns}.connectAsPool(ctx)
 	if err != nil {
 		return err
 	}
@@ -157,14 +157,14 @@ func (h *hanging) remove(w *watch) time.Duration {
 // commitHangs reports whether the server still works on the commit of a transaction that has taken long: the connection is as good as it
 // was then, and to give it up would cancel the server's wait. It logs the first of such commits. A store that is closed waits no longer.
 func (t *transaction) commitHangs(w *watch) bool {
-	if t.store.closing.Load() {
+	if t.store.conns.closing.Load() {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, t.store.options.prompt)
+	ctx, cancel := context.WithTimeout(w.ctx, t.store.conns.options.prompt)
 	defer cancel()
 	defer context.AfterFunc(w.caller, cancel)()
 	var waitsFor string
-	conn, err := t.store.connectAsPool(ctx)
+	conn, err := sessions{t.store.conns}.connectAsPool(ctx)
 	switch {
 	case hasCode(err, codeTooMany): // which the server says itself
 	case err != nil:
@@ -179,16 +179,16 @@ func (t *transaction) commitHangs(w *watch) bool {
 		// A role may not be allowed to see it: the log then does not say it.
 		_ = conn.QueryRow(ctx, control("transaction_waits"), once(t.id)...).Scan(&waitsFor)
 	}
-	if t.store.hung.add(w) {
-		t.store.options.logger.Warn("commits hang: the server does not confirm them. A worker claims nothing until it does",
+	if t.store.conns.hung.add(w) {
+		t.store.conns.options.logger.Warn("commits hang: the server does not confirm them. A worker claims nothing until it does",
 			"after", time.Since(w.began).Round(time.Millisecond), "server_waits_for", waitsFor)
 	}
 	return true
 }
 
 // commitEnded logs that the server confirms commits again, after the last commit that hung.
-func (s *connections) commitEnded(w *watch) {
-	if hung := s.hung.remove(w); hung > 0 {
-		s.options.logger.Info("no commit hangs any more", "after", hung.Round(time.Millisecond))
+func (s outcomes) commitEnded(w *watch) {
+	if hung := s.conns.hung.remove(w); hung > 0 {
+		s.conns.options.logger.Info("no commit hangs any more", "after", hung.Round(time.Millisecond))
 	}
 }

@@ -251,9 +251,9 @@ func TestCancelledWait(t *testing.T) {
 	eventually(t, "a later commit waits for it", func() bool { return scan[int](t, observer, "count_waiting_commits") == 1 })
 	thaw()
 	must(t, receive(t, "the enqueue", done))
-	patient.lent.mu.Lock()
-	defer patient.lent.mu.Unlock()
-	want(t, "connections that are counted as lent", patient.lent.n, 0)
+	patient.conns.lent.mu.Lock()
+	defer patient.conns.lent.mu.Unlock()
+	want(t, "connections that are counted as lent", patient.conns.lent.n, 0)
 }
 
 // A store that is closed does not wait for a commit that hangs longer than a connection may be silent.

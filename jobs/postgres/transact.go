@@ -25,7 +25,14 @@ const reruns = 8
 // outcome is then unknown. When the connection breaks during the commit, the store asks the server for the outcome, and the returned error tells it. Write returns
 // [jobs.ErrUnknownOutcome] only then, and when the server cannot tell.
 func (s *backend) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.write(ctx, 1, s.transact, func(ctx context.Context, _ *transaction, q db.Querier) error { return fn(ctx, q) })
+	return s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, _ *transaction, q db.Querier) error { return fn(ctx, q) })
+}
+
+// writer runs transactions on the pool. The hub's token marks their notifications.
+type writer struct {
+	conns *connections
+	hub   *hub
+	ready func(context.Context) error // looks at the schema
 }
 
 // statements is a function of a transaction.
@@ -33,7 +40,7 @@ type statements = func(ctx context.Context, t *transaction, q db.Querier) error
 
 // write has fn run by a transaction, which transact is, that does so many writes of callers. transact reports whether there was
 // anything to commit.
-func (s *backend) write(ctx context.Context, writes int, transact func(context.Context, statements) (bool, error), fn statements) error {
+func (s *writer) write(ctx context.Context, writes int, transact func(context.Context, statements) (bool, error), fn statements) error {
 	if err := s.ready(ctx); err != nil {
 		return core.EndFirst(ctx, err)
 	}
@@ -46,51 +53,51 @@ func (s *backend) write(ctx context.Context, writes int, transact func(context.C
 			}
 			return nil
 		}
-		if readOnly(err) && run == 1 && s.ownPool {
-			s.pool.Reset() // a session stays as the settings were when it began
+		if readOnly(err) && run == 1 && s.conns.ownPool {
+			s.conns.pool.Reset() // a session stays as the settings were when it began
 			continue
 		}
 		if !s.runsAgain(ctx, run, err) {
-			return core.EndFirst(ctx, s.explain(ctx, err))
+			return core.EndFirst(ctx, s.conns.explain(ctx, err))
 		}
 	}
 }
 
 // runsAgain reports whether to run a transaction again whose nth run gave an error, and does what has to come before that.
-func (s *backend) runsAgain(ctx context.Context, n int, err error) bool {
+func (s *writer) runsAgain(ctx context.Context, n int, err error) bool {
 	broke := broken(err)
 	if broke {
-		s.distrust(n, err)
+		s.conns.distrust(n, err)
 	}
 	if n == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
 		return false
 	}
-	return broke || collided(err) || sequenceOf(err) != "" && n == 1 && s.mendSequences(ctx)
+	return broke || collided(err) || sequenceOf(err) != "" && n == 1 && sequences{s.conns}.mendSequences(ctx)
 }
 
-func (s *backend) tellCommitted(writes int, took time.Duration) {
-	if o := s.options.observer; o != nil && o.Committed != nil {
+func (s *writer) tellCommitted(writes int, took time.Duration) {
+	if o := s.conns.options.observer; o != nil && o.Committed != nil {
 		o.Committed(writes, took)
 	}
 }
 
 // transact is one run. Its error means that nothing was committed, except for ErrUnknownOutcome.
-func (s *backend) transact(ctx context.Context, fn statements) (committed bool, err error) {
+func (s *writer) transact(ctx context.Context, fn statements) (committed bool, err error) {
 	return s.transactUntil(ctx, ctx, fn)
 }
 
 // transactUntil is transact with a context of its own for the commit, which may last longer than the statements.
-func (s *backend) transactUntil(ctx, committing context.Context, fn statements) (committed bool, err error) {
-	conn, err := s.acquire(ctx)
+func (s *writer) transactUntil(ctx, committing context.Context, fn statements) (committed bool, err error) {
+	conn, err := s.conns.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer conn.Release() // which closes it when the transaction is still open
 	// Up to the commit the end of ctx closes the connection, and the server, which is told so, rolls back.
-	w := s.watchPrompt(ctx, conn)
+	w := s.conns.watchPrompt(ctx, conn)
 	defer func() { err = w.end(err) }()
 
-	prepare := !s.unprepared.Load()
+	prepare := !s.conns.unprepared.Load()
 	t := &transaction{store: s, conn: conn, watch: w, prepare: prepare}
 	brief := engine.IsBrief(ctx)
 	if !prepare || brief {
@@ -104,27 +111,27 @@ func (s *backend) transactUntil(ctx, committing context.Context, fn statements) 
 			err = t.abandon(recover(), err)
 		}
 	}()
-	direct := opening{watched: watched{conn.Conn(), w}, ahead: t.sendWith, first: t.sendFirst, mode: s.mode}
+	direct := opening{watched: watched{conn.Conn(), w}, ahead: t.sendWith, first: t.sendFirst, mode: s.conns.mode}
 	t.direct = direct
 	if brief {
 		if err := t.exec("wait_briefly"); err != nil {
 			return false, err
 		}
 	}
-	if err := fn(w.ctx, t, s.querier(direct, prepare)); err != nil {
+	if err := fn(w.ctx, t, s.conns.querier(direct, prepare)); err != nil {
 		return false, err
 	}
 	over = true
 	if !t.begun {
 		return false, nil
 	}
-	if s.options.onCommit != nil {
-		s.options.onCommit()
+	if s.conns.options.onCommit != nil {
+		s.conns.options.onCommit()
 	}
 	// The commit goes on for a moment when ctx ends: its outcome would not be known.
-	t.watch = newCommitWatch(committing, s.options.silence, t.commitHangs)
+	t.watch = newCommitWatch(committing, s.conns.options.silence, t.commitHangs)
 	err = t.watch.end(t.commit(committing))
-	s.commitEnded(t.watch)
+	outcomes{s.conns}.commitEnded(t.watch)
 	return true, err
 }
 
@@ -144,7 +151,7 @@ func (t *transaction) abandon(panicked any, err error) error {
 // transaction is one on a connection of the pool. It is driven by hand to save round trips: it begins with its first
 // statement, its id and the server's time come with the beginning, notifications go with the commit.
 type transaction struct {
-	store *backend
+	store *writer
 	conn  *lentConn
 	watch *watch
 
@@ -163,7 +170,7 @@ type transaction struct {
 // announce notes that jobs were added to a queue, which the commit tells other processes. Each is announced once, unless
 // notifications are off.
 func (t *transaction) announce(queue string) {
-	if !t.store.options.silent && !slices.Contains(t.added, queue) {
+	if !t.store.conns.options.silent && !slices.Contains(t.added, queue) {
 		t.added = append(t.added, queue)
 	}
 }
@@ -184,7 +191,7 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 	t.begun = true
 	data := t.conn.Conn().PgConn().CustomData()
 	life, known := data[lifeKey].(string)
-	sent := t.store.clock.instant()
+	sent := t.store.conns.clock.instant()
 	batch.Queue(control("begin"))
 	if known {
 		batch.Queue(control("transaction_again"))
@@ -204,8 +211,8 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 			return err
 		}
 		t.life, data[lifeKey] = life, life
-		t.store.synchronous.Store(t.synchronous)
-		t.store.clock.sample(server, sent, t.store.clock.instant())
+		t.store.conns.synchronous.Store(t.synchronous)
+		t.store.conns.clock.sample(server, sent, t.store.conns.clock.instant())
 		return nil
 	}
 }
@@ -249,7 +256,7 @@ func (t *transaction) begin() error {
 		return nil
 	}
 	t.begun = true
-	sent := t.store.clock.instant()
+	sent := t.store.conns.clock.instant()
 	results, err := t.batch(statement("begin"), statement("transaction"))
 	if err != nil {
 		return err
@@ -266,11 +273,11 @@ func (t *transaction) begin() error {
 		return err
 	}
 	t.synchronous = string(row[0][7]) == "t"
-	t.store.synchronous.Store(t.synchronous)
+	t.store.conns.synchronous.Store(t.synchronous)
 	if t.life = string(row[0][8]); t.prepare {
 		t.conn.Conn().PgConn().CustomData()[lifeKey] = t.life
 	}
-	t.store.clock.sample(server, sent, t.store.clock.instant())
+	t.store.conns.clock.sample(server, sent, t.store.conns.clock.instant())
 	return nil
 }
 
@@ -296,7 +303,7 @@ func (t *transaction) commit(ctx context.Context) error {
 	t.conn.Release() // which closes it: the pool may have no other connection to ask by
 	ctx, cancel := core.Linger(ctx)
 	defer cancel()
-	committed, unknown := t.store.wasCommitted(ctx, t.id, t.life)
+	committed, unknown := outcomes{t.store.conns}.wasCommitted(ctx, t.id, t.life)
 	switch {
 	case unknown != nil:
 		return fmt.Errorf("%w: %w; %w", jobs.ErrUnknownOutcome, err, unknown)
@@ -313,7 +320,7 @@ func (t *transaction) confirm(ctx context.Context) error {
 	t.conn.Release()
 	ctx, cancel := core.Linger(ctx)
 	defer cancel()
-	return t.store.confirm(ctx, t.life)
+	return outcomes{t.store.conns}.confirm(ctx, t.life)
 }
 
 // acknowledges reports whether the commit must write something down for the server to wait for its standbys: a transaction that changed
@@ -323,7 +330,7 @@ func (t *transaction) acknowledges() bool { return t.synchronous && !t.cycle }
 // end sends what waits, the notifications and the commit in one round trip, prepared where that may be: to have the server
 // parse and plan the last two each time cost it as much as a fifth of an enqueue.
 func (t *transaction) end() (pgconn.CommandTag, error) {
-	channel := t.store.names.channel()
+	channel := t.store.conns.names.channel()
 	if !t.prepare {
 		var list []command
 		if t.acknowledges() {
@@ -390,6 +397,9 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 	return t.conn.Conn().PgConn().ExecBatch(t.watch.ctx, &b).ReadAll()
 }
 
+// outcomes asks the server what became of transactions.
+type outcomes struct{ conns *connections }
+
 // wasCommitted asks the server for the outcome of a transaction whose connection was lost. It blocks while the transaction may
 // still be running there, or while the server is away, until ctx ends.
 //
@@ -397,9 +407,9 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 // have heard of them; both assign their numbers anew. So the answer counts only in the same life of the server. Its statistics
 // tell the life: a crash resets them, and each server has separate ones. (A person who resets them by hand makes the existing
 // connections belong to an earlier life: the outcome of a commit that such a connection loses is unknown.)
-func (s *connections) wasCommitted(ctx context.Context, id int64, life string) (bool, error) {
-	s.renew() // the others may be lost as well, and not tell
-	ctx, cancel := context.WithTimeoutCause(ctx, s.options.asking, errSilent)
+func (s outcomes) wasCommitted(ctx context.Context, id int64, life string) (bool, error) {
+	s.conns.renew() // the others may be lost as well, and not tell
+	ctx, cancel := context.WithTimeoutCause(ctx, s.conns.options.asking, errSilent)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		status, silent, err := s.askStatus(ctx, id, life)
@@ -452,13 +462,13 @@ func (s transactionStatus) outcome() (committed, known bool, err error) {
 }
 
 // askStatus asks once what became of a transaction. silent says that the connection gave no answer in time: another one may.
-func (s *connections) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
-	conn, err := s.lend(func() (*pgxpool.Conn, error) { return s.pool.Acquire(ctx) })
+func (s outcomes) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
+	conn, err := s.conns.lend(func() (*pgxpool.Conn, error) { return s.conns.pool.Acquire(ctx) })
 	if err != nil {
 		return status, false, err
 	}
 	defer conn.Release()
-	ctx, cancel := context.WithTimeout(ctx, s.options.prompt)
+	ctx, cancel := context.WithTimeout(ctx, s.conns.options.prompt)
 	defer cancel()
 	err = conn.QueryRow(ctx, control("transaction_status"), once(id, life)...).Scan(status.values()...)
 	return status, ctx.Err() != nil, err

@@ -113,8 +113,15 @@ var errForeignTx = errors.New("the transaction is not one made by postgres.Tx or
 
 var errNilTx = errors.New("the transaction is nil: begin one first")
 
-// Join implements [engine.Store].
-func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
+// transactions is the part of the engine for transactions of callers.
+type transactions struct{ store *backend }
+
+// SQLTx implements [engine.Transactions].
+func (transactions) SQLTx(tx *sql.Tx) jobs.Tx { return SQLTx(tx) }
+
+// Join implements [engine.Transactions].
+func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
+	s := j.store
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return nil, errForeignTx
@@ -127,12 +134,12 @@ func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 			return nil, err
 		}
 	}
-	if s.self.Load() == nil { // also where the queue is
-		if err := s.locateApart(context.Background()); err != nil {
+	if s.conns.self.Load() == nil { // also where the queue is
+		if err := s.conns.locateApart(context.Background()); err != nil {
 			return nil, fmt.Errorf("look at the queue's database: %w", err)
 		}
 	}
-	return s.querier(callersConn{t, s}, false), nil
+	return s.conns.querier(callersConn{t, s}, false), nil
 }
 
 // callersConn is the connection of a caller's transaction, which is looked at before its first statement. Its errors say what they mean.
@@ -144,13 +151,13 @@ type callersConn struct {
 // mean adds what an error means. The transaction cannot go on after a wrong id, but the next one can.
 func (c callersConn) mean(err error) error {
 	if sequenceOf(err) != "" {
-		c.store.hub.run(func() { c.store.mendSequences(c.store.hub.ctx) })
+		c.store.hub.run(func() { sequences{c.store.conns}.mendSequences(c.store.hub.ctx) })
 	}
 	return translate(err)
 }
 
 func (c callersConn) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	if err := c.store.reaches(ctx, c.tx, nil); err != nil {
+	if err := c.store.conns.reaches(ctx, c.tx, nil); err != nil {
 		return pgconn.CommandTag{}, err
 	}
 	tag, err := c.tx.conn.Exec(ctx, sql, args...)
@@ -158,7 +165,7 @@ func (c callersConn) Exec(ctx context.Context, sql string, args ...any) (pgconn.
 }
 
 func (c callersConn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	if err := c.store.reaches(ctx, c.tx, nil); err != nil {
+	if err := c.store.conns.reaches(ctx, c.tx, nil); err != nil {
 		return nil, err
 	}
 	rows, err := c.tx.conn.Query(ctx, sql, args...)
@@ -169,7 +176,7 @@ func (c callersConn) Query(ctx context.Context, sql string, args ...any) (pgx.Ro
 }
 
 func (c callersConn) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	if err := c.store.reaches(ctx, c.tx, nil); err != nil {
+	if err := c.store.conns.reaches(ctx, c.tx, nil); err != nil {
 		return failedRow{err}
 	}
 	return callersRow{c.tx.conn.QueryRow(ctx, sql, args...), c}
@@ -192,13 +199,14 @@ func (r callersRow) Scan(values ...any) error { return r.conn.mean(r.Row.Scan(va
 // AnnounceCommit implements [engine.Store]. The notification becomes a part of the transaction; ends cause none. In the same round trip it looks at
 // the isolation level: with a snapshot that is older than a move of the queue, the row that closes it is not seen, and a job would
 // be left behind.
-func (s *backend) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.Signal, queue string) error {
+func (j transactions) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.Signal, queue string) error {
+	s := j.store
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return errForeignTx
 	}
-	notifies := signals&core.WorkReady != 0 && !s.options.silent
-	if t.looked.Load() && t.on.Load() == s.connections && !notifies {
+	notifies := signals&core.WorkReady != 0 && !s.conns.options.silent
+	if t.looked.Load() && t.on.Load() == s.conns && !notifies {
 		return nil
 	}
 	var level, encoding, position, nothing string
@@ -211,13 +219,13 @@ func (s *backend) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.S
 		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
 		// token, because this process must hear of the commit too.
 		text := notification("", core.WorkReady, queue)
-		err = t.conn.QueryRow(ctx, control("isolation_notify"), once(s.names.channel(), text)...).Scan(append(values, &nothing)...)
+		err = t.conn.QueryRow(ctx, control("isolation_notify"), once(s.conns.names.channel(), text)...).Scan(append(values, &nothing)...)
 	}
 	if err == nil {
 		err = checkClientEncoding(encoding)
 	}
 	if err == nil {
-		err = s.reaches(ctx, t, &found)
+		err = s.conns.reaches(ctx, t, &found)
 	}
 	if err != nil {
 		return translate(err)
@@ -241,21 +249,22 @@ type ownTx struct {
 }
 
 // BeginOwn implements [engine.Store].
-func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
+func (j transactions) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
+	s := j.store
 	if err := s.ready(ctx); err != nil {
 		return nil, core.EndFirst(ctx, err)
 	}
-	conn, err := s.lend(func() (*pgxpool.Conn, error) { return s.pool.Acquire(ctx) })
+	conn, err := s.conns.lend(func() (*pgxpool.Conn, error) { return s.conns.pool.Acquire(ctx) })
 	if err != nil {
-		return nil, core.EndFirst(ctx, s.explain(ctx, err))
+		return nil, core.EndFirst(ctx, s.conns.explain(ctx, err))
 	}
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
 		conn.Release()
-		return nil, core.EndFirst(ctx, s.explain(ctx, err))
+		return nil, core.EndFirst(ctx, s.conns.explain(ctx, err))
 	}
-	own := &ownTx{&callersTx{conn: tx}, tx, s.connections, conn.Release}
-	own.on.Store(s.connections)
+	own := &ownTx{&callersTx{conn: tx}, tx, s.conns, conn.Release}
+	own.on.Store(s.conns)
 	return own, nil
 }
 
@@ -276,7 +285,7 @@ func (t *ownTx) Commit(ctx context.Context) error {
 	case errors.Is(err, errUnreplicated), lost(err), err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 	case err == nil && synchronous:
-		return t.store.confirm(ctx, life)
+		return outcomes{t.store}.confirm(ctx, life)
 	}
 	return err
 }

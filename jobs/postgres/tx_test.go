@@ -76,7 +76,7 @@ func testEnqueueInTransactions(t *testing.T, site *site) {
 				_, client := migrated(t, url, opts...)
 				listener, _ := open(t, url, opts...)
 				begin := beginners(t, url)[sort]
-				notifications := listen(t, url, listener.names.channel())
+				notifications := listen(t, url, listener.conns.names.channel())
 				wake, stop := listener.Listen(core.WorkReady, []string{"a", "b"})
 				defer stop()
 				receive(t, "the wake when listening has begun", wake)
@@ -223,7 +223,7 @@ func testIsolationLevels(t *testing.T, site *site) {
 	}
 	id := enqueue(t, client, "complete")
 	drain(t, client, jobs.Config{}, handlers{"complete": func(ctx context.Context, job jobs.Job) error {
-		return pgx.BeginTxFunc(ctx, store.pool, pgx.TxOptions{IsoLevel: pgx.Serializable}, func(tx pgx.Tx) error {
+		return pgx.BeginTxFunc(ctx, store.conns.pool, pgx.TxOptions{IsoLevel: pgx.Serializable}, func(tx pgx.Tx) error {
 			return jobs.CompleteTx(ctx, Tx(tx), job, "r")
 		})
 	}})
@@ -276,7 +276,7 @@ func testTransactionsOfOtherEngines(t *testing.T, site *site) {
 	if _, err := client.With(sqlite.Tx(foreign)).Enqueue(t.Context(), "k", []byte("{}")); err == nil || !strings.Contains(err.Error(), "postgres.Tx") {
 		t.Errorf("a transaction of SQLite gives %v", err)
 	}
-	if _, err := store.Join(sqlite.Tx(foreign)); err == nil {
+	if _, err := store.Transactions().Join(sqlite.Tx(foreign)); err == nil {
 		t.Error("the store joins a transaction of SQLite")
 	}
 	for sort, begin := range beginners(t, url) {

@@ -68,19 +68,19 @@ func TestParametersOfTheURL(t *testing.T) {
 	store, err := openBackend(t.Context(), "postgres://h/db?schema=My%20%22S%22&poll=250ms&notify=false&pgbouncer=1&application_name=app")
 	must(t, err)
 	defer func() { must(t, store.Close()) }()
-	o := store.options
+	o := store.conns.options
 	if o.schema != `My "S"` || o.poll != 250*time.Millisecond || !o.silent || !o.pooled {
 		t.Errorf("the options are %+v", o)
 	}
-	params := store.pool.Config().ConnConfig.RuntimeParams
+	params := store.conns.pool.Config().ConnConfig.RuntimeParams
 	if len(params) != 2 || params["application_name"] != "app" || params["client_encoding"] != "UTF8" {
 		t.Errorf("the server is given %v", params)
 	}
 	over, err := openBackend(t.Context(), "postgres://h/db?schema=a&notify=false", WithSchema("b"))
 	must(t, err)
 	defer func() { must(t, over.Close()) }()
-	want(t, "the schema", over.options.schema, "b")
-	want(t, "silent", over.options.silent, true)
+	want(t, "the schema", over.conns.options.schema, "b")
+	want(t, "silent", over.conns.options.silent, true)
 }
 
 // Whatever is wrong with a URL, the error does not show its password.

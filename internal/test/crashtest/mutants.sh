@@ -249,7 +249,7 @@ postgres_life() { change sql/control/postgres/transaction_status.sql 's/ = \$2/ 
 postgres_idle() { change sql/control/postgres/transaction.sql "s/'idle_in_transaction_session_timeout', '[^']*'/'idle_in_transaction_session_timeout', '0'/"; }
 
 # The notification of a committed enqueue.
-postgres_doorbell() { change jobs/postgres/transact.go 's/if !t\.store\.options\.silent \&\& /if false \&\& /'; }
+postgres_doorbell() { change jobs/postgres/transact.go 's/if !t\.store\.conns\.options\.silent \&\& /if false \&\& /'; }
 
 # tests are the packages and tests that must catch a mutant.
 tests() {
