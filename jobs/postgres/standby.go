@@ -83,7 +83,7 @@ func (s outcomes) confirm(ctx context.Context, life string) error {
 }
 
 func (s outcomes) confirmOnce(ctx context.Context, life string) error {
-	conn, err := sessions{s.conns}.connectAsPool(ctx)
+	conn, err := sessions(s).connectAsPool(ctx)
 	if err != nil {
 		return err
 	}

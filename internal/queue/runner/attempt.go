@@ -56,6 +56,13 @@ type refused struct {
 	locked bool        // the last time because of another transaction's lock
 }
 
+// refuse begins to count anew when the database refuses an end for another reason than before.
+func (r *refused) refuse(locked bool) {
+	if r.locked != locked {
+		r.locked, r.times = locked, 0
+	}
+}
+
 // isLocked reports whether the end of the attempt was set aside because of another transaction's lock.
 func (a *Attempt) isLocked() bool { return a.refused.locked }
 

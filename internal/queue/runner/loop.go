@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/sqluice/sqluice/internal/queue/core"
 	"log/slog"
 	"runtime"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/clock"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"

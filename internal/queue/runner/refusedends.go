@@ -34,16 +34,19 @@ func (c *completer) recordSplit(ended []*Attempt, stopping bool) (again []*Attem
 		return ended, err
 	}
 	s := endSplitter{completer: c, stopping: stopping, until: time.Now().Add(splitMost)}
-	var free []*Attempt
+	var held, free []*Attempt
 	for _, a := range ended {
-		if !slices.Contains(locked, a.job.ID) {
+		if slices.Contains(locked, a.job.ID) {
+			held = append(held, a)
+		} else {
 			free = append(free, a)
-		} else if err := s.later(a, jobtype.ErrBusy); err != nil {
-			last = err
 		}
 	}
-	err = s.record(free)
-	return s.again, cmp.Or(err, last, s.waits)
+	err = s.record(free) // first: each note on a postponed end is a transaction of its own
+	for _, a := range held {
+		s.wait(a, jobtype.ErrBusy)
+	}
+	return append(s.untried, s.again...), cmp.Or(err, s.unnoted, s.waits)
 }
 
 // endSplitter splits ends that the database refused together.
@@ -52,11 +55,18 @@ type endSplitter struct {
 	stopping  bool
 	until     time.Time
 	locked    error      // the last one for a lock
+	untried   []*Attempt // to be tried again, before again: locks had taken too much time
 	again     []*Attempt // to be tried again
 	waits     error      // why one of them waits for a lock
+	unnoted   error      // the last one of a note on a postponed end
 }
 
-// record writes ends, in parts where the database refuses them together.
+// lateError is the error of ends that are not tried, because locks have taken too much time. It wraps the last error for a lock.
+type lateError struct{ error }
+
+func (e lateError) Unwrap() error { return e.error }
+
+// record writes ends, in parts where the database refuses them together. Its error is neither for a lock nor for a refused row.
 func (s *endSplitter) record(ended []*Attempt) error {
 	tried := 0
 	err := refusal.Apart(ended, s.refuses, func(part []*Attempt) error {
@@ -79,16 +89,13 @@ func (s *endSplitter) refuses(err error) bool {
 	return lifecycle.IsLocked(store, err) || store.RefusesRow(err)
 }
 
-// isLate reports whether locks have taken so much time that no end is tried any more.
-func (s *endSplitter) isLate() bool { return s.locked != nil && time.Now().After(s.until) }
-
 func (s *endSplitter) recordTogether(part []*Attempt) error {
 	writing := s.completer.env.writing
 	if writing.Err() != nil {
 		return context.Cause(writing)
 	}
-	if s.isLate() {
-		return s.locked
+	if s.locked != nil && time.Now().After(s.until) {
+		return lateError{s.locked}
 	}
 	err := s.completer.recordTogether(engine.Briefly(writing), part)
 	if lifecycle.IsLocked(s.completer.env.store, err) {
@@ -104,23 +111,37 @@ func (s *endSplitter) recordTogether(part []*Attempt) error {
 
 // later decides when an end is tried again that was refused by itself.
 func (s *endSplitter) later(a *Attempt, err error) error {
-	locked := errors.Is(err, jobtype.ErrBusy) || lifecycle.IsLocked(s.completer.env.store, err)
-	if a.refused.locked != locked {
-		a.refused.locked, a.refused.times = locked, 0
-	}
+	var late lateError
 	switch {
-	case locked && s.stopping:
-		if s.again, s.waits = append(s.again, a), err; !s.isLate() {
-			a.refused.times++ // no further cycle waits for it
-		}
-		return nil
-	case locked:
-		return s.completer.postpone(a, fmt.Errorf("another transaction has locked the job, or a row that goes with the end of its attempt: %w", err))
+	case errors.As(err, &late) && s.stopping:
+		s.untried, s.waits = append(s.untried, a), late.error
+	case lifecycle.IsLocked(s.completer.env.store, err):
+		s.wait(a, err)
 	case a.end.Drop && !a.refused.drop:
 		a.refused.drop = true // perhaps only its row may not go, as for a foreign key of the application: it stays, for the pruner
 		return s.record([]*Attempt{a})
 	default:
-		return s.completer.postpone(a, err)
+		s.postpone(a, false, err)
+	}
+	return nil
+}
+
+// wait keeps an end that would have to wait for a lock: for the next cycle while the run is stopping, and else for later.
+func (s *endSplitter) wait(a *Attempt, err error) {
+	if !s.stopping {
+		s.postpone(a, true, fmt.Errorf("another transaction has locked the job, or a row that goes with the end of its attempt: %w", err))
+		return
+	}
+	a.refused.refuse(true)
+	a.refused.times++ // no further cycle waits for it
+	s.again, s.waits = append(s.again, a), err
+}
+
+// postpone keeps an end to be recorded later. An error of the note on it holds up no other end.
+func (s *endSplitter) postpone(a *Attempt, locked bool, cause error) {
+	a.refused.refuse(locked)
+	if err := s.completer.postpone(a, cause); err != nil {
+		s.unnoted = err
 	}
 }
 
