@@ -241,7 +241,16 @@ func TestTooManyConnections(t *testing.T) {
 	for _, hog := range hogs {
 		must(t, hog.Close(t.Context()))
 	}
-	wantDone(t, client, enqueue(t, other, "k", jobs.Queue("other")), 1)
+	var last jobs.Receipt
+	eventually(t, "the server has ended the closed connections", func() bool {
+		last, err = other.Enqueue(t.Context(), "k", []byte("{}"), jobs.Queue("other"))
+		if errors.Is(err, jobs.ErrUnavailable) {
+			return false
+		}
+		must(t, err)
+		return true
+	})
+	wantDone(t, client, last.ID, 1)
 	must(t, errors.Join(stop(), stopOther()))
 }
 
