@@ -17,16 +17,16 @@ import (
 
 // Match is the version of the schema that a database equals.
 type Match struct {
-	Migrations []migration.Migration // whose rows Record adds, in their order
-	Version    int64                 // of the project's last migration among them
-	Own        []string              // what the owner of the database has added
+	Migrations []migration.Migration // the migrations whose rows Record adds, in their order
+	Version    int64                 // the version of the project's last migration among Migrations
+	Own        []string              // the parts that the owner of the database has added
 }
 
 // DifferentError names what differs between a database and the nearest version of the schema.
 type DifferentError struct {
 	Version     int64
 	Differences []string
-	Elsewhere   string // where a queue of its own would go: another file, another schema
+	Elsewhere   string // a place for a separate queue: another file, another schema
 }
 
 func (e *DifferentError) Error() string {
@@ -81,13 +81,13 @@ func Find(set migration.Set, have []Part, elsewhere string, apply func(up string
 
 // evidence holds the parts that tell whether the owner's migrations ran.
 type evidence struct {
-	have    map[key]Part // of the database
-	matched map[key]Part // of the version of the project that the database equals
-	made    map[key]Part // of the project's last version, on which the owner's migrations run here
+	have    map[key]Part // the parts of the database
+	matched map[key]Part // the parts of the project's version that the database equals
+	made    map[key]Part // the parts of the project's last version, on which the owner's migrations run here
 }
 
 // shown returns the owner's migrations that the parts of a database show, up to the first that makes nothing of the queue's tables or
-// cannot run here. The last of them tells: it may have changed what one before it made.
+// cannot run here. The last of these decides, because it may have changed what an earlier one made.
 func shown(set migration.Set, own []migration.Migration, e evidence, apply func(up string) ([]Part, error)) ([]migration.Migration, error) {
 	ran, before := 0, e.made
 	for i, m := range own {
@@ -111,8 +111,8 @@ func shown(set migration.Set, own []migration.Migration, e evidence, apply func(
 	return own[:ran], nil
 }
 
-// shows reports whether a database has all that migrations changed, after which the parts are these. A missing part shows a removal only
-// if the database's version had it.
+// shows reports whether a database has everything that migrations changed; after holds the parts that exist after them. A missing part
+// shows a removal only if the database's version had it.
 func (e evidence) shows(after map[key]Part) bool {
 	changes := 0
 	for k, part := range after {
@@ -136,15 +136,15 @@ func (e evidence) shows(after map[key]Part) bool {
 	return changes > 0
 }
 
-// Rows are what migrations leave in the database.
+// Rows names the table and holds the statement for the rows that migrations leave in the database.
 type Rows struct {
 	Dialect     database.Dialect
-	Table       string // goose's table
+	Table       string // the name of goose's table
 	TableExists bool
 	RunsFrom    string // the statement that adds a version and its runs_from to sqluice_schema_versions, unless the version is there
 }
 
-// Record adds the rows that the migrations of a match would have left, in a transaction of its own.
+// Record adds, in a separate transaction, the rows that the migrations of a match would have left.
 func (r Rows) Record(ctx context.Context, pool *sql.DB, set migration.Set, match Match) (*engine.Adoption, error) {
 	store, err := database.NewStore(r.Dialect, r.Table)
 	if err != nil {
@@ -163,7 +163,7 @@ func (r Rows) add(ctx context.Context, tx *sql.Tx, store database.Store, set mig
 			return err
 		}
 	}
-	if err := addVersion(ctx, tx, store, 0); err != nil { // as goose does when it makes the table
+	if err := addVersion(ctx, tx, store, 0); err != nil { // goose adds version 0 too when it makes the table
 		return err
 	}
 	for _, m := range match.Migrations {
@@ -177,7 +177,7 @@ func (r Rows) add(ctx context.Context, tx *sql.Tx, store database.Store, set mig
 	return nil
 }
 
-// addVersion adds the row of a version to goose's table, unless it is there, as the owner's may be.
+// addVersion adds the row of a version to goose's table, unless the table has it: the owner's versions may be there.
 func addVersion(ctx context.Context, tx *sql.Tx, store database.Store, version int64) error {
 	_, err := store.GetMigration(ctx, tx, version)
 	if errors.Is(err, database.ErrVersionNotFound) {

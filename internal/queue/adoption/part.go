@@ -9,9 +9,9 @@ import (
 // Part is a part of a schema: a table, a column, an index, a function.
 type Part struct {
 	Type       string // as people call it: table, column, constraint, index, trigger, view, function, domain
-	Table      string // to which the part belongs; empty for a part that stands alone
+	Table      string // the table that the part belongs to; empty for a part that stands alone
 	Name       string
-	Definition string // the same text for parts that are the same
+	Definition string // equal parts have the same text
 }
 
 func (p Part) String() string {
@@ -30,10 +30,10 @@ type key struct{ kind, table, name string }
 
 func (p Part) key() key { return key{p.Type, p.Table, p.Name} }
 
-// comparison is how a database differs from a version of the schema.
+// comparison holds the differences between a database and a version of the schema.
 type comparison struct {
 	differences []string
-	own         []string // what the owner has added
+	own         []string // parts that the owner has added
 }
 
 // compare compares the parts of a database with those of a version.
@@ -42,7 +42,7 @@ func compare(have, want []Part) (c comparison) {
 	for _, w := range want {
 		h, there := found[w.key()]
 		switch {
-		case !there && w.Table != "" && !stands(found, w.Table): // the missing table says it
+		case !there && w.Table != "" && !stands(found, w.Table): // the missing table is reported in its place
 		case !there:
 			c.differences = append(c.differences, fmt.Sprintf("the %v is missing", w))
 		case h.Definition != w.Definition:
@@ -80,7 +80,7 @@ func stands(parts map[key]Part, name string) bool {
 // longestShown is the length up to which an error shows a definition.
 const longestShown = 300
 
-// changed says how the definition of a part differs.
+// changed returns a text that says how the definition of a part differs.
 func changed(have, want Part) string {
 	if len(have.Definition)+len(want.Definition) > longestShown || strings.Contains(want.Definition, "\n") {
 		return fmt.Sprintf("the %v is defined in another way", have)

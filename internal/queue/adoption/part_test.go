@@ -56,7 +56,7 @@ func TestOfSQLite(t *testing.T) {
 	}
 }
 
-// A text that no parser takes gives parts all the same: they equal none.
+// A text that no parser accepts still gives parts, which equal no other part.
 func TestOfSQLiteTakesEveryText(t *testing.T) {
 	for _, text := range []string{"", "CREATE TABLE t AS SELECT 1", "(", ")", "CREATE TABLE t (", "CREATE TABLE t (a, 'x", "CREATE TABLE t ())"} {
 		if parts := OfSQLite("table", "t", "t", text); len(parts) == 0 {
@@ -99,7 +99,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What the owner's migrations make of the queue's tables shows that they ran; nothing shows it of others.
+// A change of the owner's migration to the queue's tables shows that the migration ran; nothing shows it for other migrations.
 func TestFindOwnMigrations(t *testing.T) {
 	a, b := Part{Type: "table", Name: "a"}, Part{Type: "table", Name: "b"}
 	column := func(name string) Part { return Part{Type: "column", Table: "a", Name: name} }
@@ -109,7 +109,7 @@ func TestFindOwnMigrations(t *testing.T) {
 		own     []string
 		have    []Part
 		version int64
-		shown   int // of the owner's migrations
+		shown   int // the number of the owner's migrations that the parts show
 	}{
 		"none":                       {[]string{"column region"}, []Part{a, b}, 2, 0},
 		"one":                        {[]string{"column region", "column flavour"}, []Part{a, b, region}, 2, 1},

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// OfPostgres returns a part by its row of the catalogue. The server nests AND and OR as they were written, and flat once they were loaded
-// from a dump: the definition of all but a function has them flat.
+// OfPostgres returns a part by its row of the catalogue. The server nests AND and OR as they were written, but flat after a load from a
+// dump; so every definition except a function's is made flat.
 func OfPostgres(kind, table, name, definition string) []Part {
 	if kind != "function" {
 		words := tokens(definition)
@@ -18,7 +18,7 @@ func OfPostgres(kind, table, name, definition string) []Part {
 // node is a word, or a group in parentheses.
 type node struct {
 	word  string
-	group []node // of a node without a word
+	group []node // the nodes of a group; nil for a word
 }
 
 // parse returns the nodes up to the parenthesis that closes the group, as a group.

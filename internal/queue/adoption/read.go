@@ -11,7 +11,7 @@ type Querier interface {
 	QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
 }
 
-// Read returns the parts that of makes of the rows of an engine's statement: the type, the table, the name and the definition.
+// Read returns the parts that the function of makes of the rows of an engine's statement: the type, the table, the name and the definition.
 func Read(ctx context.Context, q Querier, of func(kind, table, name, definition string) []Part, statement string, args ...any) (parts []Part, err error) {
 	rows, err := q.QueryContext(ctx, statement, args...)
 	if err != nil {
@@ -28,7 +28,7 @@ func Read(ctx context.Context, q Querier, of func(kind, table, name, definition 
 	return parts, rows.Err()
 }
 
-// InTransaction runs work in a transaction and then end, which commits the transaction or rolls it back. A fault of work rolls it back.
+// InTransaction runs work and then end in a transaction. end commits the transaction or rolls it back. An error of work rolls it back.
 func InTransaction(ctx context.Context, pool *sql.DB, work, end func(*sql.Tx) error) error {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {

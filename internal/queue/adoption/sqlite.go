@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// OfSQLite returns the parts that a row of sqlite_schema defines: a table with its columns and constraints, or an index, a trigger or a view.
+// OfSQLite returns the parts that a row of sqlite_schema defines: a table with its columns and constraints, an index, a trigger or a view.
 func OfSQLite(kind, table, name, text string) []Part {
 	words := sqliteTokens(text)
 	if kind != "table" {
@@ -41,7 +41,7 @@ func sqliteTokens(text string) []string {
 	return words
 }
 
-// itemsOf returns what stands between the parentheses of CREATE TABLE, and what stands after them.
+// itemsOf returns the items between the parentheses of CREATE TABLE, and the options after them.
 func itemsOf(words []string) (items [][]string, options []string) {
 	depth, start := 0, 0
 	for i, w := range words {
