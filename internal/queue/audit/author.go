@@ -49,19 +49,19 @@ func (a *Author) Name() *string {
 // Entry is a change. Which fields are set depends on the action.
 type Entry struct {
 	Action jobtype.Action
-	JobID  int64 // of a change of one job
+	JobID  int64 // set for a change of one job
 	Kind   string
 	Queue  string
-	Jobs   int64           // how many jobs were changed
-	JobIDs []int64         // of a change of many jobs
+	Jobs   int64           // the number of changed jobs
+	JobIDs []int64         // set for a change of many jobs
 	Detail json.RawMessage // a JSON object
 }
 
-// mostListed is how many job ids an entry lists. Of more jobs it has their number, the first id and the last.
+// mostListed is the largest number of job ids that an entry lists. For more jobs it has their number, the first id and the last.
 const mostListed = 1000
 
-// Subject reads what an entry has of a job beside its id. It must run before the job is deleted. The error is
-// [jobtype.ErrNotFound] when there is no such job; a nil Author reads nothing.
+// Subject reads the columns of a job that an entry has beside the job's id. It must run before the job is deleted. The
+// error is [jobtype.ErrNotFound] when there is no such job; a nil Author reads nothing.
 func (a *Author) Subject(ctx context.Context, q db.Querier, id int64) (db.GetJobSubjectRow, error) {
 	if a == nil {
 		return db.GetJobSubjectRow{}, nil
