@@ -16,11 +16,11 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Column is where a value stands. It is part of what a value is encrypted with, as its job's kind is: a value that was moved to another
-// kind or column cannot be decrypted.
+// Column names the column that holds a value. Encryption binds a value to its column and to its job's kind: a value that was moved to
+// another kind or column cannot be decrypted.
 type Column string
 
-// The columns that are encrypted. A job's last error and those of its attempts are one column here, since some are copied.
+// The columns that are encrypted. A job's last error and the errors of its attempts are one column here, since some are copied.
 const (
 	Payload  Column = "payload"
 	Result   Column = "result"
@@ -29,8 +29,8 @@ const (
 	Stack    Column = "stack"
 )
 
-// prefix begins each value that is encrypted. The number of its form, the key's id and, in base64, the salt and the sealed value follow it, each
-// after a colon. [form] says how forms seal.
+// prefix begins each encrypted value. The number of its form, the key's id and, in base64, the salt and the sealed value follow, each
+// after a colon. [form] describes the forms.
 const prefix = "sqluice:encrypted:"
 
 // Cipher encrypts with one key, and decrypts with any of its keys. It is not changed after it was made, and may be used concurrently. A nil
@@ -40,14 +40,14 @@ type Cipher struct {
 	keys    map[string]key
 }
 
-// key is what a secret gives.
+// key holds the keys that are derived from one secret.
 type key struct {
-	values []byte // the keys of values are made of it
-	salts  []byte // those of texts are made by it
-	form   form   // of what it encrypts
+	values []byte // the keys of single values are derived from it
+	salts  []byte // the salts of texts are computed with it
+	form   form   // the form in which it encrypts
 }
 
-// saltSize is how many bytes a salt has: so many that random ones are never alike.
+// saltSize is the length of a salt in bytes: long enough that random salts never collide.
 const saltSize = sha256.Size
 
 // New returns a Cipher that encrypts with the first key.
@@ -75,7 +75,7 @@ func New(keys []jobtype.Key) (*Cipher, error) {
 	return c, nil
 }
 
-// check returns what is wrong with a key, without its secret.
+// check returns an InvalidError for a key that is not valid. The error does not contain the secret.
 func check(k jobtype.Key) error {
 	if k.ID == "" || len(k.ID) > jobtype.MaxKeyID || strings.Trim(k.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
 		return jobtype.NewInvalidError("id of a key", strconv.Quote(k.ID), fmt.Sprintf("be ASCII letters, digits, dots, dashes and underscores, from 1 to %d", jobtype.MaxKeyID))
@@ -86,7 +86,7 @@ func check(k jobtype.Key) error {
 	return nil
 }
 
-// derive makes a key of a secret.
+// derive derives a key from a secret.
 func derive(secret []byte) (k key, err error) {
 	if k.values, err = hkdf.Key(sha256.New, secret, nil, "sqluice values", sha256.Size); err == nil {
 		k.salts, err = hkdf.Key(sha256.New, secret, nil, "sqluice salts", sha256.Size)
@@ -120,8 +120,8 @@ func (c *Cipher) Schedule(kind string, payload []byte) (string, error) {
 	return `"` + text + `"`, err
 }
 
-// Text returns what is stored in place of a text of an error. Equal texts of a kind are stored alike, so that the report of failed jobs can
-// count them.
+// Text returns the text that is stored in place of a text of an error. Equal texts of a kind are stored alike, so that the report of
+// failed jobs can count them.
 func (c *Cipher) Text(kind string, column Column, text string) (string, error) {
 	if c == nil || text == "" {
 		return text, nil
@@ -129,7 +129,7 @@ func (c *Cipher) Text(kind string, column Column, text string) (string, error) {
 	return c.encrypt(kind, column, []byte(text), c.saltOf(kind, column, []byte(text)))
 }
 
-// saltOf returns the salt of values that are stored alike when they are: a hash of the value by a separate key, as the nonce of RFC 5297 is.
+// saltOf returns the salt of values that are stored alike when equal: a hash of the value by a separate key, as RFC 5297's nonce is.
 func (c *Cipher) saltOf(kind string, column Column, value []byte) []byte {
 	mac := hmac.New(sha256.New, c.keys[c.current].salts)
 	mac.Write(bound(kind, column))
@@ -147,10 +147,10 @@ func (c *Cipher) encrypt(kind string, column Column, value, salt []byte) (string
 	return prefix + string(k.form) + ":" + c.current + ":" + base64.StdEncoding.EncodeToString(append(salt[:saltSize:saltSize], sealed...)), nil
 }
 
-// bound returns what a value is bound to. Neither has a NUL.
+// bound returns the bytes that a value is bound to. Neither a kind nor a column has a NUL.
 func bound(kind string, column Column) []byte { return []byte(kind + "\x00" + string(column)) }
 
-// Encrypted reports whether a stored value is an encrypted one, a JSON string or a text, also of a form that this program does not know.
+// Encrypted reports whether a stored JSON string or text is an encrypted value, also in a form that this program does not know.
 func Encrypted[T ~string | ~[]byte](stored T) bool {
 	if len(stored) > 0 && stored[0] == '"' {
 		stored = stored[1:]
@@ -173,13 +173,13 @@ func parts(stored string) (f form, id, coded string) {
 	return form(number), id, coded
 }
 
-// Shown returns what people see in place of an encrypted text of an error. It has a hash, so that the texts of equal errors are equal.
+// Shown returns the text that people see in place of an encrypted error text. Equal errors give equal texts: each has a hash.
 func Shown(stored string) string {
 	sum := sha256.Sum256([]byte(stored))
 	return strings.TrimSuffix(jobtype.Encrypted, "]") + " " + hex.EncodeToString(sum[:8]) + "]"
 }
 
-// KeyOf returns the id of the key that a value is encrypted with; none for any other value.
+// KeyOf returns the id of the key that a value is encrypted with; empty for any other value.
 func KeyOf(stored string) string {
 	if !Encrypted(stored) {
 		return ""
@@ -188,7 +188,7 @@ func KeyOf(stored string) string {
 	return id
 }
 
-// CheckReplaced returns an InvalidError if a payload is encrypted that a plain one would replace.
+// CheckReplaced returns an InvalidError if a plain payload would replace this encrypted one.
 func CheckReplaced(stored string) error {
 	if !Encrypted(stored) {
 		return nil
@@ -196,7 +196,7 @@ func CheckReplaced(stored string) error {
 	return jobtype.NewInvalidError("payload", "", "come from a program that has keys: the one that it would replace is encrypted with the key "+strconv.Quote(KeyOf(stored)))
 }
 
-// CheckPayload returns an InvalidError for a payload that stands for one that is not shown or not there any more.
+// CheckPayload returns an InvalidError for a text that stands for a payload which is not shown or no longer there.
 func CheckPayload(payload []byte) error {
 	if Encrypted(payload) {
 		return jobtype.NewInvalidError("payload", "", "not begin as one that is encrypted")
@@ -208,8 +208,8 @@ func CheckPayload(payload []byte) error {
 	return nil
 }
 
-// Open returns the value of which JSON or Text made what is stored. Any other value is returned as it is. The error, which says what is
-// wrong and nothing of the value, is [jobtype.ErrKey], and [ErrNoKey] where the key is missing.
+// Open returns the value from which JSON or Text made the stored one. Any other value is returned unchanged. The error says what is
+// wrong and nothing of the value; it is [jobtype.ErrKey], or [ErrNoKey] where the key is missing.
 func (c *Cipher) Open(kind string, column Column, stored string) (string, error) {
 	if !Encrypted(stored) {
 		return stored, nil
@@ -235,7 +235,7 @@ func (c *Cipher) Open(kind string, column Column, stored string) (string, error)
 // ErrNoKey is the error of Open for a value that is encrypted with a key that the Cipher does not have. Another program may have it.
 var ErrNoKey = fmt.Errorf("%w", jobtype.ErrKey)
 
-// damagedError is why a key does not decrypt a value that names it.
+// damagedError says why a key does not decrypt a value that names it.
 type damagedError struct{ text string }
 
 func (e *damagedError) Error() string { return e.text }

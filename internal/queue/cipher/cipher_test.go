@@ -42,7 +42,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Equal values are stored differently, but for texts of errors and payloads of schedules: those of one kind and column alike.
+// Equal values are stored differently, except error texts and schedules' payloads of one kind and column.
 func TestWhatIsAlike(t *testing.T) {
 	c := made(t, "a")
 	alike := func(first, second string, err error) bool {
@@ -71,7 +71,7 @@ func TestWhatIsAlike(t *testing.T) {
 	}
 }
 
-// What was moved, changed or encrypted with another key is not opened, and no error has any of it.
+// A value that was moved, changed or encrypted with another key is not opened, and no error has any part of it.
 func TestNotOpened(t *testing.T) {
 	c := made(t, "a")
 	stored, err := c.JSON("k", cipher.Payload, []byte(`"secret"`))
@@ -102,7 +102,7 @@ func TestNotOpened(t *testing.T) {
 	}
 }
 
-// Without a cipher, and of what is not encrypted, everything stays as it is.
+// Without a cipher, and for a plain value, everything stays as it is.
 func TestPlain(t *testing.T) {
 	var none *cipher.Cipher
 	stored, err := none.JSON("k", cipher.Payload, []byte("1"))

@@ -10,16 +10,16 @@ import (
 	"fmt"
 )
 
-// form is how a value is sealed, as it stands in the value. In each form a key derived from the salt seals one value alone: so a key has no limit
-// of values, as it has with random nonces of 96 bits. Deriving a key for each message of a salt is what RFC 5869 is for.
+// form names the way in which a value is sealed, and is part of the stored value. Each key derived from a salt seals one value alone: so a
+// key has no limit of values, as it has with random nonces of 96 bits. RFC 5869 is made for deriving a key for each message from a salt.
 type form string
 
 const (
 	// gcm is AES-256-GCM, with the nonce derived as well. The mode GODEBUG=fips140=only of Go allows no nonce but a random one.
 	gcm form = "1"
 
-	// ctr is AES-256-CTR, and then HMAC-SHA-256 of what the value is bound to, the salt and the ciphertext. It is for that mode: with a random
-	// nonce in place of a derived one, equal errors and equal payloads of schedules would be stored differently.
+	// ctr is AES-256-CTR followed by HMAC-SHA-256 of the bound kind and column, the salt and the ciphertext. It is for that mode: with a
+	// random nonce in place of a derived one, equal errors and equal payloads of schedules would be stored differently.
 	ctr form = "2"
 )
 
@@ -65,7 +65,7 @@ func (f form) open(k key, salt, sealed, bound []byte) ([]byte, error) {
 	if aead, nonce, err := k.aead(salt); err == nil {
 		return aead.Open(nil, nonce, sealed, bound)
 	}
-	// The mode allows any nonce where a value is opened: it reads the nonce before the value.
+	// The mode allows any nonce for opening a value: openGCM reads the nonce before the value.
 	block, nonce, err := k.block(salt)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (f form) open(k key, salt, sealed, bound []byte) ([]byte, error) {
 	return aead.Open(nil, nil, append(nonce[:len(nonce):len(nonce)], sealed...), bound)
 }
 
-// block returns AES-256 with the key, and the nonce, that are those of one salt.
+// block returns AES-256 with the key of one salt, and the nonce of that salt.
 func (k key) block(salt []byte) (gocipher.Block, []byte, error) {
 	const keySize, nonceSize = 32, 12
 	made, err := hkdf.Expand(sha256.New, k.values, string(salt), keySize+nonceSize)
@@ -88,7 +88,7 @@ func (k key) block(salt []byte) (gocipher.Block, []byte, error) {
 	return block, made[keySize:], err
 }
 
-// aead returns AES-256-GCM with the key and the nonce that are those of one salt.
+// aead returns AES-256-GCM with the key of one salt, and the nonce of that salt.
 func (k key) aead(salt []byte) (gocipher.AEAD, []byte, error) {
 	block, nonce, err := k.block(salt)
 	if err != nil {
@@ -98,7 +98,7 @@ func (k key) aead(salt []byte) (gocipher.AEAD, []byte, error) {
 	return aead, nonce, err
 }
 
-// stream returns AES-256-CTR and the key of the HMAC that are those of one salt. No key of the form gcm is one of them.
+// stream returns AES-256-CTR with the key of one salt, and the key of the HMAC of that salt. No key of the form gcm equals one of them.
 func (k key) stream(salt []byte) (gocipher.Stream, []byte, error) {
 	const keySize, ivSize, macSize = 32, aes.BlockSize, sha256.Size
 	made, err := hkdf.Expand(sha256.New, k.values, "ctr "+string(salt), keySize+ivSize+macSize)
@@ -112,7 +112,7 @@ func (k key) stream(salt []byte) (gocipher.Stream, []byte, error) {
 	return gocipher.NewCTR(block, made[keySize:keySize+ivSize]), made[keySize+ivSize:], nil
 }
 
-// tag authenticates a ciphertext. Neither part of what a value is bound to has a NUL, and a salt has one length.
+// tag authenticates a ciphertext. The kind and the column in bound have no NUL, and a salt has one length.
 func tag(macKey, salt, sealed, bound []byte) []byte {
 	mac := hmac.New(sha256.New, macKey)
 	for _, part := range [][]byte{bound, {0}, salt, sealed} {

@@ -21,14 +21,14 @@ func newCipher(t *testing.T) *Cipher {
 	return c
 }
 
-// in returns the cipher with a form for what it encrypts.
+// in returns a copy of the cipher that encrypts in a form.
 func (c *Cipher) in(f form) *Cipher {
 	k := c.keys[c.current]
 	k.form = f
 	return &Cipher{c.current, map[string]key{c.current: k}}
 }
 
-// TestForms checks that each form is opened whatever the other one would be, and that each refuses what was changed.
+// TestForms checks that each form is opened whichever form is in use for new values, and that each refuses changed values.
 func TestForms(t *testing.T) {
 	c := newCipher(t)
 	forms := []form{ctr}
