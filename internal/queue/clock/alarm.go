@@ -3,15 +3,15 @@ package clock
 import "time"
 
 const (
-	// early is how much earlier the timer is set than asked: timers of an idle process are up to a millisecond late. The rest
-	// is slept precisely.
+	// early is the time by which the timer is set earlier than asked: timers of an idle process are up to a millisecond late.
+	// The rest is slept precisely.
 	early = 1200 * time.Microsecond
 
-	// trusted is the longest time for which the alarm trusts the clock: it may be set in the meantime.
+	// trusted is the longest time for which the alarm trusts the clock, because the clock may be set in the meantime.
 	trusted = 30 * time.Second
 )
 
-// Alarm gives a value to a channel at a time of a clock. One goroutine uses it.
+// Alarm sends a value to a channel at a time of a clock. One goroutine uses it.
 type Alarm struct {
 	now   func() time.Time
 	ring  chan struct{}
@@ -35,7 +35,7 @@ func (a *Alarm) Set(t time.Time) {
 	a.timer = time.AfterFunc(max(0, wait-early), func() {
 		if rest := t.Sub(now()); rest > 0 && rest < 2*early {
 			preciseSleep(rest)
-			if t.Sub(now()) == rest { // a clock that only Go's timers move, as in a bubble of package synctest
+			if t.Sub(now()) == rest { // only Go's timers move this clock, as in a bubble of package synctest
 				time.Sleep(rest)
 			}
 		}
@@ -46,7 +46,7 @@ func (a *Alarm) Set(t time.Time) {
 	})
 }
 
-// Stop keeps the alarm from ringing, unless it does already.
+// Stop keeps the alarm from ringing, unless it is ringing already.
 func (a *Alarm) Stop() {
 	if a.timer != nil {
 		a.timer.Stop()

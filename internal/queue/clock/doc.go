@@ -1,3 +1,3 @@
-// Package clock has the timer that a runner waits on for the next due job: it goes by the clock of due times, which may be
-// another one than this process's, and is finer than the timers of an idle Go process.
+// Package clock has the timer with which a runner waits for the next due job. It follows the clock of due times, which may
+// differ from this process's clock, and is finer than the timers of an idle Go process.
 package clock

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// preciseSleep sleeps in the kernel, whose timers are finer than those that Go's idle scheduler waits on.
+// preciseSleep sleeps in the kernel, whose timers are finer than the timers of Go's idle scheduler.
 func preciseSleep(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
-	_ = unix.Nanosleep(&t, nil) // a signal may end it early: the caller looks at the clock again
+	_ = unix.Nanosleep(&t, nil) // a signal may end the sleep early: the caller looks at the clock again
 }
