@@ -6,37 +6,37 @@ import (
 )
 
 const (
-	// workersFree is up to how many workers no back-off applies: all of them look and claim at once.
+	// workersFree is the largest number of workers without back-off: all of them look and claim at once.
 	workersFree = 4
 
-	// lookShare, for each worker beyond those, is how long a producer ignores notifications after looks that found nothing again
-	// and again.
+	// lookShare, for each worker beyond workersFree, is the time for which a producer ignores notifications after several looks
+	// in a row that found nothing.
 	lookShare = 2 * time.Millisecond
 
-	// claimShare, for each of them, is the longest pause before a claim of a producer that was too late before: about what a
-	// transaction takes, so that those who wait do not come all at once.
+	// claimShare, for each worker beyond workersFree, is the longest pause before a claim of a producer that was too late
+	// before: about the time of a transaction, so that the waiting producers do not all come at once.
 	claimShare = time.Millisecond
 
-	// looksFree is how many looks in a row that find nothing change nothing: not each commit adds a job.
+	// looksFree is the number of looks in a row without a job that cause no back-off: not each commit adds a job.
 	looksFree = 4
 )
 
-// Backoff is the back-off of a producer. Where many workers share few processors and one transaction writes at a time, a
-// notification wakes all of them, and all but one come too late. Those that came too late look less often, and pause before
-// they claim. Each pauses for a random time: of many that wait one is soon there, so that a job waits about as long as beside
-// few workers. One goroutine uses it.
+// Backoff delays a producer. Where many workers share few processors and one transaction writes at a time, a notification
+// wakes all of them, and all but one come too late. The late ones look less often, and pause before they claim. Each pauses
+// for a random time: out of many, one ends its pause soon, so a job waits about as long as beside few workers. One goroutine
+// uses it.
 type Backoff struct {
-	workers    func() int64 // how many are live
+	workers    func() int64 // returns the number of live workers
 	vain       int          // looks in a row that found nothing
 	late       int          // how many times in a row other workers were faster
-	paused     bool         // since the last look that found a job
+	paused     bool         // since the last look that found a job, the producer has paused
 	quietUntil time.Time
 }
 
-// New returns a back-off beside so many live workers.
+// New returns a back-off; workers returns the number of live workers.
 func New(workers func() int64) *Backoff { return &Backoff{workers: workers} }
 
-// FoundNothing is told of a look that found nothing.
+// FoundNothing records a look that found nothing.
 func (b *Backoff) FoundNothing() {
 	b.vain++
 	if b.paused {
@@ -46,13 +46,13 @@ func (b *Backoff) FoundNothing() {
 	b.quietUntil = time.Now().Add(b.quietFor())
 }
 
-// ClaimedNothing is told of a claim that came too late.
+// ClaimedNothing records a claim that came too late.
 func (b *Backoff) ClaimedNothing() { b.late++ }
 
-// Claimed is told of a claim that gave jobs.
+// Claimed records a claim that returned jobs.
 func (b *Backoff) Claimed() { b.vain, b.late, b.paused = 0, 0, false }
 
-// QuietUntil returns until when the producer ignores notifications.
+// QuietUntil returns the time until which the producer ignores notifications.
 func (b *Backoff) QuietUntil() time.Time { return b.quietUntil }
 
 // PauseBeforeClaim returns the pause before a claim, once after each look that found a job; the producer then looks again.
@@ -70,7 +70,7 @@ func (b *Backoff) quietFor() time.Duration { return b.random(b.vain-looksFree, l
 
 func (b *Backoff) pauseFor() time.Duration { return b.random(b.late, claimShare) }
 
-// random returns a random time that grows with n, from 1 on, up to a share for each worker that is too many.
+// random returns a random time that grows with n, which begins at 1, and with each worker beyond workersFree up to a share for each.
 func (b *Backoff) random(n int, share time.Duration) time.Duration {
 	if n <= 0 {
 		return 0

@@ -29,7 +29,7 @@ func TestBackoff(t *testing.T) {
 				for range 1000 {
 					longest = max(longest, wait.draw())
 				}
-				// Of a thousand draws one is in the upper half, but for a chance of 2^-1000.
+				// A thousand draws without one in the upper half have a chance of 2^-1000.
 				if longest > wait.most || longest < wait.most/2 {
 					t.Errorf("%s: the longest of many waits is %s, and %s is allowed", what, longest, wait.most)
 				}
@@ -38,7 +38,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// A producer pauses once for each look that found a job, and not after a claim that gave some.
+// A producer pauses once for each look that found a job, and not after a claim that returned some.
 func TestBackoffPausesOnce(t *testing.T) {
 	c := New(func() int64 { return 64 })
 	if c.PauseBeforeClaim() != 0 {
