@@ -13,22 +13,22 @@ const (
 	lastMicros  = 253_402_300_799_999_999
 )
 
-// Earliest is the first time that a column holds, but for 0: 100,000,000 seconds after 1970, before which a number is more likely one of
-// another unit.
+// Earliest is the first time that a column holds, except for 0: 100,000,000 seconds after 1970. A smaller number is more likely a time
+// in another unit.
 var Earliest = time.UnixMicro(100_000_000_000_000).UTC()
 
 // Latest is the last time that a column holds: the end of the year 9999.
 var Latest = time.UnixMicro(lastMicros).UTC()
 
-// ClockAhead is how far ahead of now a time of the past may lie, because clocks differ. A clock that was ahead wrote one that lies further
-// ahead.
+// ClockAhead is the largest time by which a past time may lie ahead of now, because clocks differ. A time further ahead was written by a
+// clock that was ahead.
 const ClockAhead = time.Minute
 
 // Micros returns a time as a column holds it: unix microseconds, UTC. Every time of the database is one; 0 stands for none.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
 
 // Time returns the time in a column, and the zero time for 0. A value beyond the years 0 to 9999, such as nanoseconds that
-// another program wrote, becomes the first or the last time there is.
+// another program wrote, becomes the first or the last of these times.
 func Time(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -36,12 +36,12 @@ func Time(us int64) time.Time {
 	return time.UnixMicro(min(max(us, firstMicros), lastMicros)).UTC()
 }
 
-// Duration returns the microseconds in a column as a duration; the longest there is when they exceed it.
+// Duration returns the microseconds in a column as a duration, and the longest duration when they exceed it.
 func Duration(us int64) time.Duration {
 	return time.Duration(min(us, int64(math.MaxInt64/time.Microsecond))) * time.Microsecond
 }
 
-// Deref returns what p points to, and the zero value for nil.
+// Deref returns the value that p points to, and the zero value for nil.
 func Deref[T any](p *T) T {
 	if p == nil {
 		var zero T

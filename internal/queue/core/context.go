@@ -16,7 +16,7 @@ func EndOf(ctx context.Context) error {
 }
 
 // EndFirst returns err with the end of ctx before it, if ctx has ended and err does not say so: the caller asked for no more
-// time, whatever it was that took too long.
+// time, whatever operation took too long.
 func EndFirst(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) && errors.Is(err, context.Cause(ctx)) {
 		return err
@@ -24,11 +24,11 @@ func EndFirst(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", EndOf(ctx), err)
 }
 
-// AfterEnd is how long a commit, or the undoing of a transaction, goes on after the end of the caller's context.
+// AfterEnd is the time for which a commit or a rollback may go on after the end of the caller's context.
 const AfterEnd = time.Second
 
-// Linger returns a context with the values of ctx that ends AfterEnd after ctx, for what must not stay half done. The caller
-// must call cancel.
+// Linger returns a context with the values of ctx that ends AfterEnd after ctx, for operations that must not stop half-way.
+// The caller must call cancel.
 func Linger(ctx context.Context) (lingering context.Context, cancel context.CancelFunc) {
 	lingering, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

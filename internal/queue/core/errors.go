@@ -15,8 +15,8 @@ func NotFound(err error) error {
 	return err
 }
 
-// OnlyThisJob reports whether the error of a job's change says nothing of other jobs, so that those can be changed all the same: it does
-// not exist, its status does not allow the change, another job holds its unique key, or the database refuses its row.
+// OnlyThisJob reports whether the error of a job's change concerns this job alone, so that other jobs can still be changed: it does not
+// exist, its status does not allow the change, another job holds its unique key, or the database refuses its row.
 func OnlyThisJob(err error) bool {
 	return errors.Is(err, jobtype.ErrNotFound) || errors.Is(err, jobtype.ErrStatus) || errors.Is(err, jobtype.ErrUniqueTaken) ||
 		errors.As(err, new(*jobtype.RefusedError))

@@ -32,7 +32,7 @@ func JSONNames(names []string) string {
 // IDRange is a range of ids without a gap, from First to Last.
 type IDRange struct{ First, Last int64 }
 
-// IDRanges sorts ids and divides them into ranges of at least least ids each, and the rest.
+// IDRanges sorts ids and divides them into ranges of at least least ids each; rest holds the ids outside of such ranges.
 func IDRanges(ids []int64, least int) (ranges []IDRange, rest []int64) {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)

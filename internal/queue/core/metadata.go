@@ -7,8 +7,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// ReservedFields returns the fields of metadata whose names the queue has for its own use: they begin with sqluice_, in any letter case,
-// because package json ignores that. It returns none of metadata that are no object.
+// ReservedFields returns the fields of metadata whose names the queue keeps for itself: they begin with sqluice_, in any letter case,
+// because package json ignores case. It returns none for metadata that are no object.
 func ReservedFields(metadata string) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(metadata), &fields) != nil {
@@ -22,8 +22,8 @@ func ReservedFields(metadata string) map[string]json.RawMessage {
 	return fields
 }
 
-// WithField returns metadata, which are none or an object, with a field of the queue's own. The error is an InvalidError for metadata that
-// are no object; why completes "must be an object".
+// WithField returns metadata, which are nil or an object, with a field of the queue. The error is an InvalidError for metadata that are
+// no object; why completes "must be an object".
 func WithField(metadata *string, name string, value any, why string) (*string, error) {
 	fields := map[string]json.RawMessage{}
 	if metadata != nil {

@@ -36,7 +36,7 @@ func CheckMark(field string, data []byte) error {
 	return nil
 }
 
-// ValidateEncoded is ValidateJSON for what package json has written, which is JSON for certain.
+// ValidateEncoded is ValidateJSON for the output of package json, which is always valid JSON.
 func ValidateEncoded(field string, data []byte) error {
 	if err := validateText(field, data); err != nil {
 		return err
@@ -52,7 +52,7 @@ func validateText(field string, data []byte) error {
 		return jobtype.NewInvalidError(field, "", "be valid UTF-8")
 	}
 	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) <= jobtype.MaxDepth {
-		return nil // not deeper than it has brackets
+		return nil // it cannot be nested deeper than its number of brackets
 	}
 	if depth := jsonDepth(data); depth > jobtype.MaxDepth {
 		return jobtype.NewInvalidError(field, fmt.Sprintf("nested %d levels deep", depth), fmt.Sprintf("be nested at most %d levels deep", jobtype.MaxDepth))
@@ -60,7 +60,7 @@ func validateText(field string, data []byte) error {
 	return nil
 }
 
-// jsonDepth returns the deepest nesting of data, which need not be valid JSON: it runs before anything recursive does.
+// jsonDepth returns the deepest nesting of data, which need not be valid JSON: it runs before any recursive function does.
 func jsonDepth(data []byte) int {
 	depth, deepest, inString := 0, 0, false
 	for i := 0; i < len(data); i++ {
@@ -122,7 +122,7 @@ func checkEscapes(field string, data []byte) error {
 func hexRune(digits []byte) rune {
 	n, err := strconv.ParseUint(string(digits), 16, 32)
 	if err != nil {
-		return -1 // cannot be: the JSON is valid
+		return -1 // impossible: the JSON is valid
 	}
 	return rune(n)
 }

@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// maxSecretFile is how many bytes a file of keys or of a secret may have.
+// maxSecretFile is the largest size of a file of keys or of a secret, in bytes.
 const maxSecretFile = 1 << 20
 
 // ReadSecret returns the text of a file of keys, of a token or of a secret. It refuses a byte order mark, which no screen shows and which
-// would become a part of the secret. No error has a part of the text.
+// would become a part of the secret. No error contains a part of the text.
 func ReadSecret(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -47,8 +47,8 @@ func CheckText(field, s string, most int) error {
 	return nil
 }
 
-// CheckPortable returns an InvalidError for the field if s is a text that PostgreSQL takes for no parameter: it has a NUL, or is no UTF-8. It
-// is for texts that rows are looked up by: one that no CHECK has seen may have other texts than [CheckText] allows.
+// CheckPortable returns an InvalidError for the field if s is a text that PostgreSQL accepts in no parameter: it has a NUL, or is no
+// UTF-8. It is for texts by which rows are looked up: a row written with the CHECKs off may have a text that [CheckText] refuses.
 func CheckPortable(field, s string) error {
 	if !utf8.ValidString(s) {
 		return jobtype.NewInvalidError(field, strconv.Quote(s), "be valid UTF-8")
