@@ -2,11 +2,11 @@ package cron
 
 import "time"
 
-// horizon is how far ahead a tick is looked for: 29 February may be eight years away, and a rule may rarely meet a gap.
+// horizon is the range of the search for a tick, in seconds: 29 February may be eight years away, and a rule may rarely meet a gap.
 const horizon = 40 * 366 * secondsOfDay
 
-// Next returns the first tick after a time, in UTC; the zero time when there is none in the next forty years. With @every it is so
-// much later than the given time, which must be the last tick or the beginning. Times are whole seconds: parts of one are cut off.
+// Next returns the first tick after a time, in UTC; the zero time when there is none in the next forty years. With @every it is the given
+// time plus the interval; that time must be the last tick or the beginning. Times are whole seconds: parts of one are cut off.
 func (s Spec) Next(after time.Time, zone *time.Location) time.Time {
 	if s.every > 0 {
 		return after.Add(s.every).UTC()
@@ -39,7 +39,7 @@ func (s *Spec) nextReal(t, limit int64, zone *time.Location) (int64, bool) {
 	return 0, false
 }
 
-// nextFixed returns the first instant after t that a matching local time belongs to.
+// nextFixed returns the first instant after t to which a matching local time belongs.
 func (s *Spec) nextFixed(t, limit int64, zone *time.Location) (int64, bool) {
 	here := stretchAt(t, limit, zone)
 	n := max(t+here.offset+1, passedBefore(t, zone))
@@ -47,7 +47,7 @@ func (s *Spec) nextFixed(t, limit int64, zone *time.Location) (int64, bool) {
 		if n, ok := s.nextLocal(n, here.end+here.offset); ok {
 			return max(begin, n-here.offset), true
 		}
-		n = max(n, here.end+here.offset) // what comes before belongs to this stretch
+		n = max(n, here.end+here.offset) // earlier local times belong to this stretch
 		begin = here.end
 		here = stretchAt(begin, limit, zone)
 	}

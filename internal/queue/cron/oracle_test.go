@@ -21,7 +21,7 @@ var (
 	zonePart = flag.String("zones-part", "1/1", "of all zones in order of name, the share to try, such as 2/6: some take longer than a test may")
 )
 
-// oracles are specifications with the same said in Go, for local times.
+// oracles returns specifications, each with an equivalent Go function of local times.
 func oracles() []struct {
 	text  string
 	fixed bool
@@ -48,7 +48,7 @@ func oracles() []struct {
 	}
 }
 
-// Every tick is that of a walk over all minutes, in each zone of the two databases of zones. In the short form some zones are tried.
+// Next returns the same ticks as a walk over all minutes, in each zone of the two databases of zones. The short form tries some zones.
 func TestTicksAreThoseOfAWalkOverAllMinutes(t *testing.T) {
 	from, to := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC)
 	if *allZones {
@@ -82,7 +82,7 @@ func TestTicksAreThoseOfAWalkOverAllMinutes(t *testing.T) {
 	t.Logf("%d ticks in %d of %d zones", total, len(names), len(zones))
 }
 
-// share returns the part of all names that the flag asks for.
+// share returns the share of all names that the flag asks for.
 func share(t *testing.T, names []string) (list []string) {
 	t.Helper()
 	var part, parts int
@@ -97,13 +97,13 @@ func share(t *testing.T, names []string) (list []string) {
 	return list
 }
 
-// localMinutes says for each minute of a local clock which oracles match, as the bits of their numbers.
+// localMinutes holds for each minute of a local clock the oracles that match, as the bits of their numbers.
 type localMinutes struct {
 	first int64
 	due   []uint8
 }
 
-// minutesBetween returns the local minutes that zones have between two times, and some more.
+// minutesBetween returns the local minutes that zones have between two times, with a margin.
 func minutesBetween(from, to time.Time) localMinutes {
 	all := oracles()
 	m := localMinutes{first: (from.Unix() - 5*secondsOfDay) / 60}
@@ -131,7 +131,7 @@ func (m localMinutes) walk(from, to time.Time, zone *time.Location) [][]int64 {
 		}
 	}
 	start := from.Unix() - 3*secondsOfDay
-	unseen := int64(-1 << 62) // the first local minute that was not seen yet
+	unseen := int64(-1 << 62) // the first local minute that the walk has not seen yet
 	for u := start; u < to.Unix(); u += 60 {
 		_, offset := time.Unix(u, 0).In(zone).Zone()
 		now := (u + int64(offset)) / 60
@@ -151,7 +151,7 @@ func (m localMinutes) walk(from, to time.Time, zone *time.Location) [][]int64 {
 	return ticks
 }
 
-// zonesToTry returns zones by name and database: those with the strangest days, or each one whose content differs from all others.
+// zonesToTry returns zones by name and database: the ones with the strangest days, or every zone whose content differs from all others.
 func zonesToTry(t *testing.T) map[string]*time.Location {
 	t.Helper()
 	some := []string{"UTC", "Europe/Berlin", "Pacific/Apia", "Australia/Lord_Howe", "America/Havana", "Africa/Casablanca", "America/Sao_Paulo"}

@@ -20,7 +20,7 @@ const (
 // maxLength is the longest specification in characters.
 const maxLength = 200
 
-// macros are the specifications that have names.
+// macros returns the specifications behind the names that begin with @.
 func macros() map[string]string {
 	return map[string]string{
 		"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
@@ -28,16 +28,16 @@ func macros() map[string]string {
 	}
 }
 
-// field is one of a specification.
+// field describes one field of a specification.
 type field struct {
 	name     string
 	low      int
 	high     int
-	names    string // of low and those after it, three letters each
+	names    string // the names of low and of the values after it, three letters each
 	ofMonth  bool   // L is allowed
 	ofWeek   bool   // 5L and 5#2 are allowed, and 7 is 0
-	wildcard bool   // filled in: an element covers the whole span
-	star     bool   // filled in: it begins with a star
+	wildcard bool   // set by parse: an element covers the whole span
+	star     bool   // set by parse: the field begins with a star
 }
 
 // Parse reads a specification. Its error names the field, the value and the bounds.
@@ -79,8 +79,8 @@ func parse(text string) (Spec, error) {
 	return parseFields(values)
 }
 
-// notPlain reports whether a character is a control character or a space other than the plain one. A control
-// character could change what a terminal shows, and to a reader the other spaces look like the plain one.
+// notPlain reports whether a character is a control character or a space other than the plain one. A control character
+// could change the display of a terminal, and readers cannot tell the other spaces from the plain one.
 func notPlain(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) && r != ' ' }
 
 func parseEvery(text string) (Spec, error) {
@@ -117,7 +117,7 @@ func parseFields(values []string) (s Spec, err error) {
 	return s, nil
 }
 
-// parse reads the list of one field. What is not a set of values goes to days.
+// parse reads the list of one field. It adds to days each element that is no set of values.
 func (f *field) parse(text string, to *days) (set uint64, err error) {
 	f.star = strings.HasPrefix(text, "*")
 	for element := range strings.SplitSeq(text, ",") {
@@ -139,7 +139,7 @@ func (f *field) parse(text string, to *days) (set uint64, err error) {
 	return set, nil
 }
 
-// special reads what depends on the month, and returns false for anything else.
+// special reads an element that depends on the month, and returns false for any other element.
 func (f *field) special(text string, to *days) bool {
 	if f.ofMonth && strings.EqualFold(text, "L") {
 		to.last = true
@@ -171,7 +171,7 @@ func cutLast(text string) (string, bool) {
 	return day, ok
 }
 
-// element reads a star, a value or a range, each but a value with a step or not.
+// element reads a star, a value or a range. A star and a range may have a step.
 func (f *field) element(text string) (set uint64, err error) {
 	span, step, stepped := strings.Cut(text, "/")
 	by := 1
@@ -240,7 +240,7 @@ func (f *field) number(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// values sets the values of a range.
+// values returns the set of the values of a range.
 func values(low, high, step int) (set uint64) {
 	for n := low; n <= high; n += step {
 		set |= 1 << n
@@ -248,7 +248,7 @@ func values(low, high, step int) (set uint64) {
 	return set
 }
 
-// possible reports whether there is a day that matches: 30 February is not one.
+// possible reports whether any day matches: 30 February never does.
 func (s *Spec) possible() bool {
 	if s.day.star || !s.day.starOfWeek || s.day.last {
 		return true

@@ -104,7 +104,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// A time that its zone always leaves out is never due, and looking for it ends.
+// A time that its zone always leaves out is never due, and the search for it ends.
 func TestNever(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

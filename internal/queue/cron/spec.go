@@ -8,7 +8,7 @@ import (
 // Spec says when something is due again and again. It is immutable and may be used concurrently. The zero value is never due.
 type Spec struct {
 	text  string
-	every time.Duration // or else:
+	every time.Duration // of @every; otherwise the fields below apply
 
 	second, minute, hour, month uint64 // a bit for each value
 	day                         days
@@ -21,7 +21,7 @@ func (s Spec) String() string { return s.text }
 // Every returns the interval of an @every specification, and 0 for any other.
 func (s Spec) Every() time.Duration { return s.every }
 
-// days are the days of a month that match.
+// days holds the days of a month that match.
 type days struct {
 	ofMonth uint64 // bits 1 to 31
 	last    bool   // the last day of the month
@@ -33,7 +33,7 @@ type days struct {
 	starOfWeek bool     // the day of week is not restricted
 }
 
-// match reports whether a day of a month with so many days matches.
+// match reports whether a day of a month with length days matches.
 func (d *days) match(day, weekday, length int) bool {
 	month := d.ofMonth>>day&1 != 0 || d.last && day == length
 	week := d.ofWeek>>weekday&1 != 0 || d.nth[weekday]>>((day-1)/7)&1 != 0 || d.lastOfWeek>>weekday&1 != 0 && day+7 > length
@@ -46,8 +46,8 @@ func (d *days) match(day, weekday, length int) bool {
 // secondsOfDay is the length of each local day here: a zone's clock is moved between days, not within this arithmetic.
 const secondsOfDay = 24 * 60 * 60
 
-// nextLocal returns the first second from n on whose fields match, both counted from 1970 on a local clock. It is false when there is
-// none before limit.
+// nextLocal returns the first second from n on whose fields match. n and the result count seconds from 1970 on a local clock. ok is
+// false when there is none before limit.
 func (s *Spec) nextLocal(n, limit int64) (int64, bool) {
 	t := time.Unix(n, 0).UTC() // whose fields are those of the local clock
 	day, ofDay := t.Day(), t.Hour()*3600+t.Minute()*60+t.Second()
@@ -63,7 +63,7 @@ func (s *Spec) nextLocal(n, limit int64) (int64, bool) {
 	return 0, false
 }
 
-// nextOfMonth returns the first second of a month with so many days, from one of its days and a second of that on, that matches.
+// nextOfMonth returns the first matching second of a month of length days, from the second ofDay of the day day on.
 func (s *Spec) nextOfMonth(first time.Time, length, day, ofDay int) (int64, bool) {
 	for ; day <= length; day, ofDay = day+1, 0 {
 		if !s.day.match(day, (int(first.Weekday())+day-1)%7, length) {
@@ -76,7 +76,7 @@ func (s *Spec) nextOfMonth(first time.Time, length, day, ofDay int) (int64, bool
 	return 0, false
 }
 
-// nextOfDay returns the first second of a day from one on that matches.
+// nextOfDay returns the first matching second of a day, from second from on.
 func (s *Spec) nextOfDay(from int) (int, bool) {
 	hour, minute, second := from/3600, from/60%60, from%60
 	for h := next(s.hour, hour); h < 64; h = next(s.hour, h+1) {
@@ -95,7 +95,7 @@ func (s *Spec) nextOfDay(from int) (int, bool) {
 	return 0, false
 }
 
-// next returns the first bit that is set from one on, 64 when there is none.
+// next returns the first bit of set that is set, from bit from on; 64 when there is none.
 func next(set uint64, from int) int {
 	if from > 63 {
 		return 64

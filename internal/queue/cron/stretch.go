@@ -2,13 +2,13 @@ package cron
 
 import "time"
 
-// stretch is a time of a zone with one offset from UTC.
+// stretch is a period of a zone with one constant offset from UTC.
 type stretch struct {
 	end    int64 // the first instant after it, in seconds from 1970
-	offset int64 // in seconds
+	offset int64 // from UTC, in seconds
 }
 
-// stretchAt returns the stretch with an instant. It ends at limit when it is longer.
+// stretchAt returns the stretch that contains an instant. A longer stretch ends at limit.
 func stretchAt(t, limit int64, zone *time.Location) stretch {
 	offset := offsetAt(t, zone)
 	for t < limit {
@@ -16,8 +16,8 @@ func stretchAt(t, limit int64, zone *time.Location) stretch {
 		if bound.IsZero() {
 			break
 		}
-		// A zone of Go's own database has a bound at the end of each year too, and at one of a leap year the bound may lie before
-		// the instant (seen with Go 1.26): then this looks on hour by hour.
+		// A zone of Go's own database has a bound at the end of each year too, and in a leap year the bound may lie before the
+		// instant (seen with Go 1.26): then stretchAt searches hour by hour.
 		end := bound.Unix()
 		if end <= t {
 			end = t + 3600
@@ -30,10 +30,10 @@ func stretchAt(t, limit int64, zone *time.Location) stretch {
 	return stretch{end: limit, offset: offset}
 }
 
-// passedBefore returns the first local time that no instant before t's stretch has had, if that began in the last day or so. A repeated
-// hour is before it.
+// passedBefore returns the first local time that no instant before t's stretch has had, if that stretch began in the last day or so. A
+// repeated hour lies before it.
 func passedBefore(t int64, zone *time.Location) int64 {
-	const back = 26 * 3600 // more than any zone was set back at once
+	const back = 26 * 3600 // longer than any zone's clock was set back at once
 	from := t - back
 	offset := offsetAt(from, zone)
 	if offset == offsetAt(t, zone) {
@@ -42,7 +42,7 @@ func passedBefore(t int64, zone *time.Location) int64 {
 	return firstOther(from, t, zone) + offset
 }
 
-// firstOther returns the first instant whose offset is not that at from; that at to is not.
+// firstOther returns the first instant whose offset differs from the offset at from; the offset at to differs.
 func firstOther(from, to int64, zone *time.Location) int64 {
 	offset := offsetAt(from, zone)
 	for to-from > 1 {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Zone returns the time zone with an IANA name such as Europe/Berlin. Other files of a system's zones are refused: they are another zone on
-// each machine, or none, or count leap seconds.
+// Zone returns the time zone with an IANA name such as Europe/Berlin. It refuses the other files of a system's zones: on each machine
+// they are another zone, or missing, or count leap seconds.
 func Zone(name string) (*time.Location, error) {
 	first, _, _ := strings.Cut(name, "/")
 	others := []string{"Local", "localtime", "posixrules", "Factory", "posix", "right"}
@@ -35,7 +35,7 @@ func (e *ZoneError) Error() string {
 }
 func (e *ZoneError) Unwrap() error { return e.Err }
 
-// Must returns what a zone must be, as a phrase that follows "must".
+// Must returns the rule for a zone, as a phrase that follows "must".
 func (e *ZoneError) Must() string {
 	if e.NoData {
 		return "be one that this system knows, and it has no database of zones: install tzdata, or import time/tzdata in the program"
@@ -43,7 +43,7 @@ func (e *ZoneError) Must() string {
 	return "be an IANA name such as Europe/Berlin, which this system knows"
 }
 
-// hasZones reports whether this system has a database of zones: every one has this zone.
+// hasZones reports whether this system has a database of zones: every such database has the zone that it loads.
 func hasZones() bool {
 	_, err := time.LoadLocation("Europe/Berlin")
 	return err == nil
