@@ -27,11 +27,11 @@ type Declaration struct {
 	Body              string // a JSON object, without secrets
 
 	schedule db.PutScheduleParams // of a schedule
-	keeps    bool                 // of a kind: there is a rule of how long its done jobs are kept
+	keeps    bool                 // of a kind: a rule says how long its done jobs are kept
 	keep     *int64               // that time in microseconds, nil for ever
 }
 
-// Settings are what a program declares of a kind. A zero value is not set, and not in the body.
+// Settings holds the settings that a program declares of a kind. A zero value is not set, and not in the body.
 type Settings struct {
 	Version     int      `json:"version,omitempty"` // of the payload's form
 	MaxAttempts int      `json:"max_attempts,omitempty"`
@@ -43,7 +43,7 @@ type Settings struct {
 	AliasOf     string   `json:"alias_of,omitempty"` // the kind's present name
 }
 
-// The values of Settings.Keep that are no number.
+// The values of Settings.Keep other than a number.
 const (
 	KeepForever = "forever"
 	KeepNothing = "nothing"
@@ -65,7 +65,7 @@ func Kind(name string, s Settings) (Declaration, error) {
 	return d, nil
 }
 
-// ScheduleBody is the body of the declaration of a schedule: the part of it that is no secret.
+// ScheduleBody is the body of the declaration of a schedule, without its secrets.
 type ScheduleBody struct {
 	Kind    string `json:"kind"`
 	Queue   string `json:"queue"`
@@ -75,7 +75,7 @@ type ScheduleBody struct {
 	Overlap string `json:"overlap"`
 }
 
-// Schedule returns the declaration of a schedule by its row. The id covers the payload and the options too.
+// Schedule returns the declaration of a schedule's row. The id covers the payload and the options too.
 func Schedule(row db.PutScheduleParams) (Declaration, error) {
 	body, err := json.Marshal(ScheduleBody{row.Kind, row.Queue, row.Spec, row.Zone, row.CatchUp, row.Overlap})
 	if err != nil {
@@ -92,7 +92,7 @@ func of(subject, name, body, content string) Declaration {
 	return Declaration{ID: hex.EncodeToString(sum[:16]), Subject: subject, Name: name, Body: body}
 }
 
-// IDs returns the ids as the row of a worker has them, in their order: workers of one program have the same text.
+// IDs returns the ids in their order, as the text that a worker's row holds: workers of one program have the same text.
 func IDs(list []Declaration) string {
 	var ids []string
 	for _, d := range sorted(list) {

@@ -18,17 +18,17 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Enforcer puts in force what a worker declares, when it is the newest content of its name that a live worker declares. It is for one
+// Enforcer puts in force the contents that a worker declares and that are the newest of their name among live workers. It is for one
 // goroutine.
 type Enforcer struct {
 	Scope    *engine.Scope
 	Log      *slog.Logger
 	Declared []Declaration
 
-	seen workers // at the last look
+	seen workers // the live workers at the last look
 }
 
-// workers says how many workers live, and the largest id that any worker had: ids grow, so one that came and went between two looks is seen.
+// workers holds the number of live workers and the largest id of any worker: it shows one that came and went between two looks.
 type workers struct{ number, newest int64 }
 
 // Worker is the caller's own worker.
@@ -37,14 +37,14 @@ type Worker struct {
 	Name string
 }
 
-// Start puts in force what the worker declares that has just registered. What people changed of it meanwhile is as declared again.
+// Start puts in force the declarations of a worker that has just registered, and undoes people's changes of them.
 func (e *Enforcer) Start(ctx context.Context, w Worker) error {
 	e.seen = workers{}
 	return e.enforce(ctx, w, true)
 }
 
-// Look does what Start does when other workers live than at the last look: number is how many they are, and newest the largest id of
-// all workers, also of those that have ended. What people changed stays.
+// Look does the work of Start when other workers live than at the last look, but leaves people's changes. number is the number of
+// live workers, and newest the largest id of all workers, also of ended ones.
 func (e *Enforcer) Look(ctx context.Context, w Worker, number, newest int64) error {
 	now := workers{number, newest}
 	if now == e.seen || len(e.Declared) == 0 {
@@ -57,8 +57,8 @@ func (e *Enforcer) Look(ctx context.Context, w Worker, number, newest int64) err
 	return nil
 }
 
-// enforce puts in force what the worker declares, where no live worker declares a newer content. One of several workers does it. With all
-// it also puts back what was changed of a content that is in force.
+// enforce puts in force the contents that the worker declares, where no live worker declares a newer one. One of several workers does it.
+// With all it also restores rows of a content in force that people have changed.
 func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 	if len(e.Declared) == 0 {
 		return nil
@@ -77,14 +77,14 @@ func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 	return nil
 }
 
-// pending is a content that a worker puts in force, or whose rows it puts back.
+// pending is a content that a worker must put in force, or whose rows it must restore.
 type pending struct {
 	Declaration
-	inForce bool          // already
-	rule    *db.Retention // of a kind: the rule that programs declared before; nil for none
+	inForce bool          // the content is in force already
+	rule    *db.Retention // of a kind: the retention rule that programs declared before; nil for none
 }
 
-// pending returns what the worker must put.
+// pending returns the contents that the worker must put in force.
 func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool) (due []pending, err error) {
 	rows, err := q.ListWorkerDeclarations(ctx, w.ID)
 	if err != nil {
@@ -118,8 +118,8 @@ func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool
 	return due, nil
 }
 
-// changed reports whether the rows that follow from a content in force are not as it says. Without all only a rule that a program of before
-// has replaced counts.
+// changed reports whether the rows of a content in force differ from it. Without all it only counts a retention rule that an older
+// program has replaced.
 func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rule *db.Retention, all bool) (bool, error) {
 	if d.Subject == SubjectKind {
 		if rule == nil {
@@ -137,7 +137,7 @@ func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rul
 	return err == nil && schedule.Differs(&row, d.schedule), err
 }
 
-// ruleOf returns the rule that programs declared for the kind of a declaration; nil for none, and for a schedule.
+// ruleOf returns the retention rule that programs declared for the kind of a declaration; nil for none, and for a schedule.
 func ruleOf(rules []db.Retention, d Declaration) *db.Retention {
 	if d.Subject != SubjectKind {
 		return nil
@@ -158,7 +158,7 @@ type change struct {
 	audited bool
 }
 
-// put puts in force what is pending, in one transaction.
+// put puts the pending contents in force, in one transaction.
 func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 	ctx = audit.With(ctx, w.Name)
 	author, err := audit.Of(ctx)
@@ -171,7 +171,7 @@ func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 		if _, err := q.LockDeclarations(ctx, w.ID); err != nil {
 			return false, err
 		}
-		due, err := e.pending(ctx, q, w, all) // by now, under the locks
+		due, err := e.pending(ctx, q, w, all) // as they are now, under the locks
 		if err != nil {
 			return false, err
 		}
@@ -222,10 +222,10 @@ func (e *Enforcer) putOne(ctx context.Context, q db.Querier, p pending, now time
 	}
 	c, err := schedule.Put(ctx, q, row, now, fired)
 	if err != nil || c.Before == nil && !p.inForce {
-		return nil, err // it is new
+		return nil, err // the schedule or rule is new
 	}
 	if len(c.Before) == 0 && c.Before != nil {
-		return nil, nil // only a fault was taken away
+		return nil, nil // only a fault was removed
 	}
 	detail, err := encode(c)
 	return &change{
