@@ -2,14 +2,13 @@ package engine
 
 import "time"
 
-// Backoff makes a producer that came too late before look and claim less often, where many wait for the same lock. One goroutine
-// uses it.
+// Backoff makes a late producer look and claim less often, where many producers wait for the same lock. One goroutine uses it.
 type Backoff interface {
 	FoundNothing()   // a look found nothing
 	ClaimedNothing() // another worker was faster
-	Claimed()        // a claim gave jobs
+	Claimed()        // a claim returned jobs
 
-	// QuietUntil returns until when the producer ignores notifications; the zero time means that it heeds them.
+	// QuietUntil returns the time until which the producer ignores notifications; the zero time means that it heeds them.
 	QuietUntil() time.Time
 
 	// PauseBeforeClaim returns the pause before a claim, once after each look that found a job; the producer then looks again.

@@ -7,16 +7,16 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// skipsLeast and skipsShare bound for how many queues with pending jobs ClaimableQueues looks before it looks for those it was asked for:
-// this many, or this share of those.
+// skipsLeast and skipsShare bound the number of queues with pending jobs that ClaimableQueues lists before it looks at each requested
+// queue: skipsLeast, or the number of requested queues divided by skipsShare, if that is larger.
 const (
 	skipsLeast = 16
 	skipsShare = 4
 )
 
-// ClaimableQueues returns those of a runner's queues that may have jobs of its kinds, a JSON list, to claim, and maybe others. It goes
-// from one queue with pending jobs to the next, also those of other runners: as a rule these are few. When they are many, it looks at each of the
-// runner's.
+// ClaimableQueues returns the queues of a runner that may have claimable jobs of its kinds, a JSON list, and maybe some others. It goes
+// from one queue with pending jobs to the next, also those of other runners: normally these are few. When they are many, it looks at each
+// of the runner's queues.
 func ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []string) ([]string, error) {
 	skips := max(skipsLeast, len(queues)/skipsShare)
 	pending, err := q.ListPendingQueues(ctx, db.ListPendingQueuesParams{Kinds: kinds, N: int64(skips)})
@@ -35,7 +35,7 @@ func ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []s
 	return claimable, nil
 }
 
-// ListedQueues does the same by a look at each queue, from its cursors on if it has some.
+// ListedQueues does the same by a look at each queue, which begins at the queue's cursors if it has some.
 func ListedQueues(ctx context.Context, q db.Querier, kinds string, queues []string, cursors map[string]string) ([]string, error) {
 	items := make([][2]string, len(queues))
 	for i, queue := range queues {

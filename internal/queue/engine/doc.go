@@ -1,8 +1,8 @@
-// Package engine is the way from a client or a runner to its database. A Scope is what one client's statements run in: the store's
+// Package engine leads from a client or a runner to its database. The statements of one client run in a Scope: the store's
 // connections, or the caller's transaction.
 //
-// The parts of the queue that work for a client outside package jobs (jobs/inspect, lifecycle, prune) take a Scope. They get
-// it from the client without a method that users of the module could call:
+// The parts of the queue that work for a client outside package jobs (jobs/inspect, lifecycle, prune) take a Scope. They get it
+// from the client without a method that users of the module could call:
 //
 //	package jobs:     type sealed = engine.Sealed
 //	                  type Client struct { sealed; ... }   // promotes engine's unexported method

@@ -6,37 +6,37 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// Exchange is one cycle of a runner: in one transaction it records what ended, makes due jobs pending and claims. An engine runs
-// its functions in the order of the fields, each at most once in a run of the transaction, which may run more than once. It does
-// so in as few round trips as it can: the first statements of Record, Promote, Claims and Look may be sent together, so none of
-// these may depend on what another returns. Only with Returning or Releasing does Record end before Promote and Claims begin. A nil function has nothing to do.
+// Exchange is one cycle of a runner: in one transaction it records ended attempts, makes due jobs pending and claims. An engine runs its
+// functions in the order of the fields, each at most once in a run of the transaction, which may run more than once. It uses as few round
+// trips as it can: the first statements of Record, Promote, Claims and Look may be sent together, so none of them may depend on the
+// result of another. Only with Returning or Releasing does Record end before Promote and Claims begin. A nil function has nothing to do.
 type Exchange struct {
-	Begin   func()      // forgets what an earlier run has done; without statements
+	Begin   func()      // forgets the results of an earlier run; without statements
 	Record  Func        // records the ends of attempts
 	Promote Func        // makes due jobs pending
 	Claims  []Func      // claim jobs, while no scheduled job is due before NoneDueBefore
-	Look    Func        // finds out when the next scheduled job falls due, and sets Due
-	Keep    func() bool // keeps all that was claimed if it may, without a statement; otherwise Judge must decide
-	Judge   Func        // looks at what was claimed, and gives back what must not run
-	Note    Func        // adds what happened to the counts; it reads nothing
+	Look    Func        // sets Due to the time when the next scheduled job falls due
+	Keep    func() bool // keeps all claimed jobs, without a statement; if it returns false, Judge must decide
+	Judge   Func        // gives back the claimed jobs that must not run
+	Note    Func        // adds the changes to the counts; it reads nothing
 
-	// Claiming is set when jobs may become pending or be claimed; otherwise only Record, Judge and Note run.
+	// Claiming is true when jobs may become pending or be claimed; otherwise only Record, Judge and Note run.
 	Claiming bool
 
-	// Returning is set when Record may make jobs pending again, which Claims must see: a job of a high priority that is retried at
-	// once comes before the others.
+	// Returning is true when Record may make jobs pending again, which Claims must see: a job of a high priority that is retried
+	// at once comes before the others.
 	Returning bool
 
-	// Releasing is set when Record may make scheduled jobs due, which Look must see: successors of jobs with a unique key.
+	// Releasing is true when Record may make scheduled jobs due, which Look must see: successors of jobs with a unique key.
 	Releasing bool
 
-	// Simple is set when an engine may commit the only claim by itself: nothing ended, Judge gives back at most jobs on their last
-	// chance, and the caller looks again afterwards. Unless Keep returns true, Judge and Note then run in a transaction of their
-	// own, which may run more than once without Begin.
+	// Simple is true when an engine may commit the only claim by itself: nothing ended, Judge gives back at most jobs on their
+	// last chance, and the caller looks again afterwards. Unless Keep returns true, Judge and Note then run in a separate
+	// transaction, which may run more than once without Begin.
 	Simple bool
 
-	// Now is the time of the claims, and Due when the first scheduled job falls due as far as the caller knows; 0 means that none is
-	// scheduled. Begin sets both, and Look sets Due anew. In microseconds.
+	// Now is the time of the claims, and Due the time when the first scheduled job falls due as far as the caller knows; 0 means
+	// that none is scheduled. Begin sets both, and Look sets Due anew. In microseconds.
 	Now, Due int64
 
 	// NoneDueBefore is set by the engine before Claims run: they claim nothing while a scheduled job is due before it. 0 means that
@@ -47,7 +47,7 @@ type Exchange struct {
 	Alone bool
 }
 
-// Each replaces each function by what wrap returns for it. Stores that observe statements use it.
+// Each replaces each function by the result of wrap for it. Stores that observe statements use it.
 func (x *Exchange) Each(wrap func(Func) Func) {
 	for _, fn := range []*Func{&x.Record, &x.Promote, &x.Look, &x.Judge, &x.Note} {
 		if *fn != nil {

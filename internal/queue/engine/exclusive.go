@@ -11,7 +11,7 @@ import (
 // Exclusive lets one caller proceed at a time, in the order of their calls. The zero value is ready for use.
 type Exclusive struct {
 	once sync.Once
-	free chan struct{} // holds a value while no caller proceeds
+	free chan struct{} // holds a value while no caller has its turn
 }
 
 // Take waits for the caller's turn, which lasts until it calls release. The next turn begins when the pause given to release

@@ -13,34 +13,34 @@ var (
 	// move, or a trigger of the application prevents it.
 	ErrNotAdded = errors.New("the database added no job")
 
-	// ErrDeclined is returned by Store.Insert with a Claim when the worker is gone, or the queue is paused, closed or has other
-	// pending jobs, when the insert would have to wait for long, and when a trigger of the application makes the job one that the
-	// worker must not run now.
+	// ErrDeclined is returned by Store.Insert with a Claim when the worker is gone, when the queue is paused, closed or has other
+	// pending jobs, when the insert would have to wait for long, and when a trigger of the application changes the job so that
+	// the worker must not run it now.
 	ErrDeclined = errors.New("the queue gives the job to no worker at once")
 )
 
-// Refused reports whether an error of Store.Insert is an answer of the database and not a fault of it.
+// Refused reports whether an error of Store.Insert is an answer of the database and not a failure.
 func Refused(err error) bool {
 	return errors.Is(err, ErrNotAdded) || errors.Is(err, ErrDeclined)
 }
 
-// Insert describes one job without a unique key and a request id, or many such jobs that differ in their payloads only.
+// Insert describes one job without a unique key and a request id, or many such jobs that differ only in their payloads.
 type Insert struct {
 	Job db.EnqueueKeylessJobParams
 
-	// Payloads, unless nil, are those of many jobs, and Job.Payload is not used. An engine may go through them several times.
+	// Payloads, unless nil, yields the payloads of many jobs, and Job.Payload is not used. An engine may iterate over them several times.
 	Payloads iter.Seq2[Payloads, error]
-	Count    int // of all payloads
+	Count    int // the number of all payloads
 
 	// Claim, unless nil, inserts a single job as claimed by a worker.
 	Claim *Claim
 
-	// Ran, unless nil, is told of each statement of the transaction when it has run. A statement that inserts the jobs of several
-	// callers is told to one of them.
+	// Ran, unless nil, is called after each statement of the transaction. For a statement that inserts the jobs of several
+	// callers, the Ran of one of them is called.
 	Ran func(statement string, took time.Duration, err error)
 }
 
-// The most payloads, and about the most bytes of them, that one statement inserts.
+// The largest number of payloads, and about the largest number of their bytes, that one statement inserts.
 const (
 	PayloadsMost     = 1000
 	PayloadsMostSize = 4 << 20
@@ -52,19 +52,19 @@ type Payloads struct {
 	Count int
 }
 
-// Claim is what the row of a job says that a worker has claimed. The times are in microseconds.
+// Claim holds the columns of the worker that claims an inserted job. The times are in microseconds.
 type Claim struct {
 	WorkerID, StartedAt, LeaseUntil int64
 	Kinds                           string // a JSON list of the kinds that the worker runs
 
-	// Row is set by the engine: the job that was inserted, as a claim returns it.
+	// Row is set by the engine: the inserted job, as a claim returns it.
 	Row db.ClaimJobsRow
 
-	// Patience is how long the insert may wait where others can write meanwhile; it is then declined. 0 means no limit.
+	// Patience is the longest wait of the insert where others can write meanwhile; after it the insert is declined. 0: no limit.
 	Patience time.Duration
 }
 
-// Timed runs a statement for an insert, and tells Ran of it.
+// Timed runs a statement for an insert, and reports it to Ran.
 func Timed[R any](in *Insert, statement string, run func() (R, error)) (R, error) {
 	if in.Ran == nil {
 		return run()

@@ -17,7 +17,7 @@ func (s *Scope) Inside(ctx context.Context) context.Context {
 }
 
 // CheckOutside returns an error when ctx belongs to a transaction of the scope's store: an operation outside the transaction
-// would wait for its end.
+// would wait for the end of that transaction.
 func (s *Scope) CheckOutside(ctx context.Context) error {
 	if store := ctx.Value(insideTx{}); store != nil && store == s.Identity {
 		return errOuterClient

@@ -11,14 +11,14 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// observed is a store that tells an observer of its statements and of what fails.
+// observed is a store that reports its statements and failures to an observer.
 type observed struct {
 	Store
 	observer *jobtype.Observer
 }
 
-// Observed returns a store that tells its observer of its statements and of what fails; the store itself when the observer has neither Queried
-// nor Failed.
+// Observed returns a store that reports its statements and failures to its observer; it returns the store itself when the observer has
+// neither Queried nor Failed.
 func Observed(store Store) Store {
 	o := store.Observer()
 	if o == nil || o.Queried == nil && o.Failed == nil {
@@ -79,7 +79,7 @@ func (s observed) Transactions() Transactions {
 	return observedTransactions{s.Store.Transactions(), s.observer}
 }
 
-// observedTransactions tells an observer of the statements in transactions of callers.
+// observedTransactions reports the statements in callers' transactions to an observer.
 type observedTransactions struct {
 	Transactions
 	observer *jobtype.Observer
@@ -103,17 +103,17 @@ func (s observed) watch(ctx context.Context, do func(context.Context, work) erro
 	})))
 }
 
-// watch tells the observer of the statements of a transaction, and of an error of the database. An error of a function itself, such
+// watch reports the statements of a transaction, and an error of the database, to the observer. An error of a function itself, such
 // as a missing job, is not one of the database, and a cancelled context is not a failure.
 type watch struct {
 	observer *jobtype.Observer
-	own      error // that of the first function that failed
-	failed   bool  // a statement of it
+	own      error // the error of the first function that failed
+	failed   bool  // a statement of that function failed
 }
 
 func (w *watch) begin() { w.own, w.failed = nil, false }
 
-// statements returns a function whose statements are told of.
+// statements wraps fn so that the observer gets each statement.
 func (w *watch) statements(fn work) work {
 	note := func(name string, took time.Duration, err error) {
 		w.failed = w.failed || err != nil && !errors.Is(err, sql.ErrNoRows)
@@ -128,7 +128,7 @@ func (w *watch) statements(fn work) work {
 	}
 }
 
-// end tells of the transaction's error, and returns it.
+// end reports the transaction's error to the observer, and returns it.
 func (w *watch) end(ctx context.Context, err error) error {
 	if err != nil && w.observer.Failed != nil && (w.own == nil || w.failed) && ctx.Err() == nil {
 		w.observer.Failed(err)

@@ -7,26 +7,26 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Schema is what a database has of the queue's migrations, compared with those that this program knows.
+// Schema describes the queue's migrations in a database, compared with the migrations that this program knows.
 type Schema struct {
 	Have     int64   // the newest version of the project that the database has, with all before it; 0 for none
-	Applied  int64   // the newest version of the project that the database has, whether or not it has all before it
+	Applied  int64   // the newest version of the project that the database has, even if it lacks one before it
 	Want     int64   // the newest version of the project that this program knows
 	RunsFrom int64   // programs of this version and newer run on the database; 0 while none of its migrations says so
 	Pending  []int64 // the versions that this program knows and the database lacks, in their order
 	Own      []int64 // the versions in the owner's range that the database has, in their order
 
-	// Unversioned reports that the database has the queue's table of jobs and none of the project's versions, as after a dump of the schema
-	// alone was loaded.
+	// Unversioned is true when the database has the queue's table of jobs and none of the project's versions, as after a dump of the
+	// schema alone was loaded.
 	Unversioned bool
 
-	// Refuses is the version from which on programs run on the database once the pending migrations have run. It is 0 when the programs of
-	// version Have run on it then, and on a database without a schema.
+	// Refuses is the oldest version whose programs run on the database once the pending migrations have run. It is 0 when programs of
+	// version Have still run on it then, and on a database without a schema.
 	Refuses int64
 }
 
-// Check returns a SchemaError unless this program runs on the database: the database has every migration that the program knows, and
-// those that it does not know say that it runs on them.
+// Check returns a SchemaError unless this program runs on the database: the database must have every migration that the program
+// knows, and any unknown migration must say that the program runs on it.
 func (s Schema) Check() error {
 	if len(s.Pending) == 0 && (s.Have == s.Want || s.Have > s.Want && s.RunsFrom != 0 && s.RunsFrom <= s.Want) {
 		return nil
@@ -34,8 +34,8 @@ func (s Schema) Check() error {
 	return s.Fault()
 }
 
-// CheckMigrate returns a SchemaError when this program must not run migrations: the database has some that the program does not know,
-// which it cannot undo, and on which it runs only when they say so. It cannot undo migrations of a database without their versions either.
+// CheckMigrate returns a SchemaError when this program must not run migrations: the database has unknown migrations, which the program
+// cannot undo, and which do not say that it runs on them. It cannot undo migrations of a database without their versions either.
 func (s Schema) CheckMigrate(down bool) error {
 	if down && s.Unversioned {
 		return s.Fault()
@@ -54,13 +54,13 @@ func (s Schema) Fault() error {
 	return &jobtype.SchemaError{Have: s.Have, Want: s.Want, RunsFrom: s.RunsFrom, Pending: s.Pending, Unversioned: s.Unversioned}
 }
 
-// Migrated is what a call of Migrate did.
+// Migrated is the result of a call of Migrate.
 type Migrated struct {
 	Adopted *Adoption // nil unless the database had the queue's tables without their versions
-	Names   []string  // of the migrations that ran
+	Names   []string  // the names of the migrations that ran
 }
 
-// Adoption is what Migrate found in a database that had the queue's tables without their versions.
+// Adoption describes the tables that Migrate found in a database without the versions of the queue.
 type Adoption struct {
 	Version int64    // the version that the tables equal
 	Own     []string // the parts of the queue's tables that the database's owner has added, each in words

@@ -30,19 +30,19 @@ func InOrder(ctx context.Context, q db.Querier, fns []Func) error {
 // InsertFunc is a function that runs statements that insert jobs into one queue. It reports whether they inserted any.
 type InsertFunc = func(context.Context, db.Querier) (inserted bool, err error)
 
-// Scope is what a client's statements run in. A Scope is not changed after it was sealed, and may be used concurrently
-// unless it has a Tx.
+// Scope holds the store or transaction in which a client's statements run, and what the client may show. A Scope is not
+// changed after it was sealed, and may be used concurrently unless it has a Tx.
 type Scope struct {
 	Store    Store
-	Identity any            // what all clients of the store have in common, by which they know each other
+	Identity any            // equal for all clients of the store, which recognize each other by it
 	Tx       jobtype.Tx     // the caller's transaction; nil means that the store's connections are used
-	Revealed bool           // results include the fields that kinds mark as sensitive, and what is encrypted
+	Revealed bool           // results include encrypted values and the fields that kinds mark as sensitive
 	Errors   bool           // results include the errors and stacks of attempts that are encrypted
-	Cipher   *cipher.Cipher // encrypts what jobs carry; nil for none
-	Searches *Exclusive     // lets the searches of all clients of a store run one at a time
+	Cipher   *cipher.Cipher // encrypts the payloads, results, progress and errors of jobs; nil for none
+	Searches *Exclusive     // lets the searches of all clients of a store run one after another
 }
 
-// Now returns the time of the clock that leases and due times are compared with.
+// Now returns the time of the clock for leases and due times.
 func (s *Scope) Now() time.Time { return s.Store.Now() }
 
 // Read runs fn on the connections for inspection, or in the caller's transaction.
@@ -64,8 +64,8 @@ func (s *Scope) ReadAsRunner(ctx context.Context, fn Func) error {
 	return s.Store.Read(ctx, fn)
 }
 
-// ReadBeside runs fn on the connections for runners, or in the caller's transaction unless that must not begin with a read. fn reads what
-// no transaction that enqueues jobs changes: a few rows, see [Quick].
+// ReadBeside runs fn on the connections for runners, or in the caller's transaction unless that must not begin with a read. fn reads a
+// few rows that no transaction which enqueues jobs changes, see [Quick].
 func (s *Scope) ReadBeside(ctx context.Context, fn Func) error {
 	if s.Tx != nil {
 		if _, writes := s.Tx.(WritesFirst); !writes {
@@ -77,7 +77,7 @@ func (s *Scope) ReadBeside(ctx context.Context, fn Func) error {
 	return s.Store.Read(Quick(ctx), fn)
 }
 
-// WritesFirst is implemented by a transaction that may fail when it reads before its first write. Its store has connections of its own for
+// WritesFirst is implemented by a transaction that may fail when it reads before its first write. Its store has separate connections for
 // reads.
 type WritesFirst interface{ WritesFirst() }
 
@@ -92,8 +92,8 @@ func (s *Scope) Join(ctx context.Context, fn Func) error {
 
 // Write runs fn in a transaction and announces the signals. The store may run fn more than once.
 //
-// In the caller's transaction its commit announces them. When fn fails there, its statements are undone and the rest of the
-// transaction stays, because the caller may commit it all the same.
+// In the caller's transaction the caller's commit announces them. When fn fails there, its statements are undone and the
+// rest of the transaction stays, because the caller may still commit it.
 func (s *Scope) Write(ctx context.Context, signals core.Signal, fn Func) error {
 	return s.WriteQueue(ctx, signals, "", fn)
 }
@@ -116,8 +116,8 @@ func (s *Scope) WriteQueue(ctx context.Context, signals core.Signal, queue strin
 }
 
 // InsertWith runs fn in a transaction and announces new work in the queue, if fn inserted jobs. The store may run fn more than once.
-// In the caller's transaction its commit announces the work, and what fn has done when it fails is undone if undo is set: a
-// function of one statement has done nothing then.
+// In the caller's transaction the caller's commit announces the work; when fn fails there, its statements are undone if undo is set:
+// a function of one statement has done nothing then.
 func (s *Scope) InsertWith(ctx context.Context, queue string, undo bool, fn InsertFunc) error {
 	if s.Tx == nil {
 		if err := s.CheckOutside(ctx); err != nil {

@@ -13,7 +13,7 @@ func (s Sealed) sealedScope() *Scope { return s.scope }
 // ScopeOf returns the scope of a type that embeds Sealed, such as *jobs.Client. The caller must not change it.
 func ScopeOf(carrier interface{ sealedScope() *Scope }) *Scope { return carrier.sealedScope() }
 
-// SealedStore holds a Store that only this module can take out. Engines embed it in what they give to programs.
+// SealedStore holds a Store that only this module can take out. Engines embed it in the stores that they give to programs.
 type SealedStore struct {
 	store  Store
 	shared *Shared
@@ -33,10 +33,10 @@ type StoreCarrier interface{ sealedStore() SealedStore }
 // StoreOf returns the store of a type that embeds SealedStore, such as *sqlite.Store.
 func StoreOf(carrier StoreCarrier) Store { return carrier.sealedStore().store }
 
-// SharedOf returns what all clients of the store share.
+// SharedOf returns the state that all clients of the store share.
 func SharedOf(carrier StoreCarrier) *Shared { return carrier.sealedStore().shared }
 
-// Shared is what all clients of one store share, so that its bounds hold however many clients a program makes. The zero value is
+// Shared is the state that all clients of one store share, so that its bounds hold for any number of clients. The zero value is
 // ready for use.
 type Shared struct {
 	Searches     Exclusive

@@ -18,11 +18,11 @@ type LockState int
 const (
 	LockHeld    LockState = iota // the worker lives, or this process cannot tell
 	LockTaken                    // the worker is gone, and the caller has its lock
-	LockMissing                  // there is no lock of this key: the worker is gone, or the lock was deleted under it, so its lease tells
+	LockMissing                  // there is no lock of this key: the worker is gone, or the lock was deleted under it, so its lease decides
 )
 
-// LiveWorkers returns the workers that have not ended and have given a sign of life within two leases, oldest first. The process of another
-// one has died or stands still, although no other worker may have noticed. A sign from later than now counts for a lease longer than
+// LiveWorkers returns the workers that have not ended and have given a sign of life within two leases, oldest first. The process of any
+// other worker has died or stands still, although no other worker may have noticed. A sign later than now counts for a lease longer than
 // clocks differ: the clock was ahead, and a worker that lives renews it.
 func LiveWorkers(ctx context.Context, q db.Querier, now time.Time) ([]db.Worker, error) {
 	rows, err := q.ListLiveWorkers(ctx)
@@ -32,8 +32,8 @@ func LiveWorkers(ctx context.Context, q db.Querier, now time.Time) ([]db.Worker,
 	}), err
 }
 
-// Slots returns the slots of each queue of a worker. It leaves out what another program put there and is no number of slots: one such row
-// must not hide all workers.
+// Slots returns the slots of each queue of a worker. It leaves out values that are no number of slots, which another program wrote: one
+// such row must not hide all workers.
 func Slots(w db.Worker) map[string]int {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(w.Queues), &members); err != nil {
@@ -48,7 +48,7 @@ func Slots(w db.Worker) map[string]int {
 	return slots
 }
 
-// Kinds returns the kinds of a worker, without what is no string.
+// Kinds returns the kinds of a worker, without values that are no string.
 func Kinds(w db.Worker) []string {
 	kinds := []string{}
 	var list []json.RawMessage
@@ -64,13 +64,13 @@ func Kinds(w db.Worker) []string {
 	return kinds
 }
 
-// Work is the jobs of a kind in a queue.
+// Work is a pair of a queue and a kind.
 type Work struct{ Queue, Kind string }
 
-// Taken is the work that workers take.
+// Taken is the set of the queues and kinds whose jobs workers take.
 type Taken map[Work]bool
 
-// Add adds what a worker with such slots takes of kinds.
+// Add adds the queues and kinds of a worker with these slots and kinds.
 func (t Taken) Add(slots map[string]int, kinds []string) {
 	for queue, n := range slots {
 		for _, kind := range kinds {
