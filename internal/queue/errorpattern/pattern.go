@@ -10,13 +10,13 @@ const (
 	// MaxLength is the number of characters that a pattern has at most. [Of] cuts off the rest.
 	MaxLength = 1000
 
-	// maxQuoted is the number of bytes of a quotation that is masked as a whole. It bounds the time that a text of quotation marks takes.
+	// maxQuoted is the number of bytes of a quotation that is masked as a whole. It bounds the time for a text of many quotation marks.
 	maxQuoted = 200
 )
 
 const (
 	number = '#' // stands for a number, an id or hexadecimal digits
-	inside = "…" // stands for what quotation marks enclose
+	inside = "…" // stands for a quoted text
 )
 
 // Of returns the pattern of a text: numbers, times, addresses, hexadecimal digits and ids of letters and digits become "#", and
