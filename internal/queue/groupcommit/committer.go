@@ -8,36 +8,36 @@ import (
 	"time"
 )
 
-// errUnsettled is the outcome of a member that Run, called for it alone, did not settle.
+// errUnsettled is the outcome of a member that Run did not settle, even when called for that member alone.
 var errUnsettled = errors.New("the write was given up: its transaction did not return")
 
-// Committer groups the callers of Do. Its exported fields are set before the first call and not changed.
+// Committer runs the work of concurrent callers of Do in groups. Its exported fields are set before the first call and not changed.
 type Committer[T any] struct {
 	// Run runs the work of a group's members and settles each of them. It must not change the slice. Members that it leaves
 	// unsettled, also because it panics or calls runtime.Goexit, are then run one by one: each on the goroutine of its caller,
 	// beside other groups.
 	Run func(group []*Member[T])
 
-	// Acquire, if set, is called before Run, and before the group is taken: it waits for what Run needs, such as a lock, until a call
-	// that came at a time has waited for Patience, and as long as the context of the member that leads has not ended. A caller that comes
-	// meanwhile joins the group, or leaves when its context ends. When Acquire fails, all that have waited for Patience have that outcome,
-	// and the next one leads. Release undoes Acquire.
+	// Acquire, if set, is called before Run, and before the group is taken. It waits for a resource of Run, such as a lock, until a call
+	// that came at a time has waited for Patience, and at most until the context of the leading member ends. A caller that comes
+	// meanwhile joins the group, or leaves when its context ends. When Acquire fails, its error is the outcome of all members that have
+	// waited for Patience, and the next one leads. Release undoes Acquire.
 	Acquire  func(ctx context.Context, came time.Time) error
 	Release  func()
 	Patience time.Duration
 
-	Groups  int // how many groups run at once, at least 1
-	Members int // how many members a group has at most, at least 1
+	Groups  int // the number of groups that run at once, at least 1
+	Members int // the largest number of members of a group, at least 1
 
-	// Stuck is how long no group may end before a caller that waits runs alone, so that a lock that one group waits for delays
-	// only that group. 0 means that callers wait until a group ends.
+	// Stuck is the time without an ended group after which a waiting caller runs alone, so that a lock that one group waits
+	// for delays only that group. 0 means that callers wait until a group ends.
 	Stuck time.Duration
 
 	mu      sync.Mutex
 	waiting []*Member[T]
-	running int       // groups
-	ended   time.Time // when the last group ended, or the first of those under way began; set if Stuck is
-	closed  error     // what Do returns since Close
+	running int       // the number of groups under way
+	ended   time.Time // when the last group ended, or the first one under way began; only with Stuck
+	closed  error     // the error of Do after Close
 	callers sync.WaitGroup
 }
 
@@ -49,8 +49,8 @@ type Member[T any] struct {
 
 	settled bool
 	err     error
-	self    [1]*Member[T] // the memory of a group of one
-	wake    chan bool     // true: it leads the next group; false: its group has ended; nil unless it waited
+	self    [1]*Member[T] // backs a group of one without an allocation
+	wake    chan bool     // true: the member leads the next group; false: its group has ended; nil unless it waited
 }
 
 // Settle gives a member its outcome. The last call counts.
@@ -72,7 +72,7 @@ func (c *Committer[T]) Do(ctx context.Context, work T) error {
 	if leads {
 		c.lead(m)
 	}
-	if !m.settled { // its group left it out, or no group has ended for long
+	if !m.settled { // its group left it unsettled, or no group has ended for Stuck
 		m.Settle(errUnsettled)
 		c.runAlone(m)
 	}
@@ -102,7 +102,7 @@ func (c *Committer[T]) release() {
 	}
 }
 
-// Close makes later calls of Do return err, and waits for those under way.
+// Close makes later calls of Do return err, and waits for the calls under way.
 func (c *Committer[T]) Close(err error) {
 	c.mu.Lock()
 	c.closed = err
@@ -110,14 +110,14 @@ func (c *Committer[T]) Close(err error) {
 	c.callers.Wait()
 }
 
-// Waiting returns how many callers wait for a group.
+// Waiting returns the number of callers that wait for a group.
 func (c *Committer[T]) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.waiting)
 }
 
-// enter reports whether a member leads a group. Otherwise it waits from now on.
+// enter reports whether a member leads a group. If not, the member waits.
 func (c *Committer[T]) enter(m *Member[T]) (leads bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +156,7 @@ func (c *Committer[T]) wait(m *Member[T]) (leads bool, err error) {
 			if c.leave(m, false) {
 				return false, endOf(m.Ctx)
 			}
-			return <-m.wake, nil // too late: a group has it, or it leads one
+			return <-m.wake, nil // too late: the member is in a group, or leads one
 		case <-stuck:
 			if c.leave(m, true) {
 				return false, nil
@@ -165,8 +165,8 @@ func (c *Committer[T]) wait(m *Member[T]) (leads bool, err error) {
 	}
 }
 
-// leave takes a member that waits out of the queue. It returns false when the member waits no longer, and, if stuck is set, when
-// a group has ended lately.
+// leave takes a waiting member out of the queue. It returns false when the member no longer waits, and, if stuck is set, when a
+// group has ended within Stuck.
 func (c *Committer[T]) leave(m *Member[T], stuck bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,11 +178,11 @@ func (c *Committer[T]) leave(m *Member[T], stuck bool) bool {
 	return true
 }
 
-// lead runs the group of a member and of those that wait. It hands on, also when Run does not return.
+// lead runs the group of a member and of the waiting ones. It hands on, also when Run does not return.
 func (c *Committer[T]) lead(m *Member[T]) {
 	var group []*Member[T]
 	defer func() {
-		for _, other := range group { // before the next leader, so that they may come again in time for its group
+		for _, other := range group { // woken before the next leader, so that they may come again in time for its group
 			if other != m {
 				other.wake <- false
 			}
@@ -204,7 +204,7 @@ func (c *Committer[T]) lead(m *Member[T]) {
 	c.Run(group)
 }
 
-// takeImpatient returns a leader that acquired nothing and those that have waited for Patience. They no longer wait.
+// takeImpatient returns a leader whose Acquire failed and the members that have waited for Patience. They no longer wait.
 func (c *Committer[T]) takeImpatient(leader *Member[T]) []*Member[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,14 +229,14 @@ func (c *Committer[T]) take(leader *Member[T]) []*Member[T] {
 	return group
 }
 
-// handOn ends a group, and lets the first member that waits lead another.
+// handOn ends a group, and lets the first waiting member lead another.
 func (c *Committer[T]) handOn() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.noteEnd()
 	if len(c.waiting) == 0 {
 		c.running--
-		c.waiting = nil // keeps no memory of a burst
+		c.waiting = nil // frees the memory of a burst
 		return
 	}
 	next := c.waiting[0]

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// recorder is a committer whose groups wait until they are let go, and which records them.
+// recorder is a committer that records its groups and lets each one end only after a value from gate.
 type recorder struct {
 	*Committer[string]
 	gate chan struct{} // a value for each group that may end
 
 	mu     sync.Mutex
-	groups []string // the works of each, joined
-	err    error    // the outcome of all
+	groups []string // the joined works of each group
+	err    error    // the outcome of all members
 }
 
 func newRecorder(groups, members int) *recorder {
@@ -83,7 +83,7 @@ func TestCallersWhoWaitShareAGroup(t *testing.T) {
 			}
 		}
 		r.wantGroups(t, "a", "b c d", "e f")
-		r.begin(t.Context(), "g") // nothing is left of the others
+		r.begin(t.Context(), "g") // the other works are gone
 		r.wantGroups(t, "a", "b c d", "e f", "g")
 	})
 }
@@ -124,7 +124,7 @@ func TestContextEndsWhileWaiting(t *testing.T) {
 	})
 }
 
-// The context of a caller ends when a group has its work: the group's outcome counts.
+// The context of a caller ends while a group has its work: the group's outcome counts.
 func TestContextEndsInTheGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder(1, 10)
@@ -189,7 +189,7 @@ func TestUnsettledMembersRunAlone(t *testing.T) {
 	}
 }
 
-// A member that its own run does not settle gets an error, and not the outcome of a write that was made.
+// A member that its own run does not settle gets an error, and not the outcome of a write that succeeded.
 func TestMemberThatNothingSettles(t *testing.T) {
 	c := &Committer[string]{Groups: 1, Members: 10, Run: func([]*Member[string]) {}}
 	if err := c.Do(t.Context(), "a"); !errors.Is(err, errUnsettled) {
@@ -235,7 +235,7 @@ func TestLeaderThatEnds(t *testing.T) {
 	}
 }
 
-// Callers who wait run alone when no group ends for long, and only then.
+// Waiting callers run alone when no group ends for Stuck, and only then.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stuck = time.Second
@@ -297,7 +297,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// However many callers come at once, each work runs once, and no more groups run at once than may.
+// With many callers at once, each work runs once, and no more groups run at once than Groups.
 func TestManyCallers(t *testing.T) {
 	const callers, each, groups, members = 50, 200, 2, 7
 	var mu sync.Mutex
@@ -345,8 +345,7 @@ func TestManyCallers(t *testing.T) {
 	}
 }
 
-// While the leader waits for what its group needs, callers leave when their contexts end, and the next one leads when the leader's
-// does.
+// While the leader waits in Acquire, callers leave when their contexts end, and the next one leads when the leader's context ends.
 func TestAcquire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder(1, 10)
@@ -396,7 +395,7 @@ func TestAcquire(t *testing.T) {
 	})
 }
 
-// Each call waits as long for what its group needs, whenever it came and however long others waited before it.
+// Each call waits the same time for Acquire, whenever it came and however long others waited before it.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const patience, try = 5 * time.Second, 50 * time.Millisecond
@@ -411,7 +410,7 @@ func TestPatience(t *testing.T) {
 			}
 		}
 		var all sync.WaitGroup
-		for i := range 100 { // in ten seconds
+		for i := range 100 { // 100 calls in ten seconds
 			began := time.Now()
 			end := r.begin(t.Context(), fmt.Sprint(i))
 			all.Go(func() {

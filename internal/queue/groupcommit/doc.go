@@ -1,7 +1,7 @@
 // Package groupcommit lets concurrent callers share a transaction, with no delay added.
 //
-// A caller that finds fewer groups under way than may be becomes a leader at once: it runs a group of itself and of all callers
-// that wait. When the group has ended, it wakes the members and hands leadership to a caller that came meanwhile. So a lone caller
+// A caller that finds fewer groups under way than Groups becomes a leader at once: it runs a group of itself and of all waiting
+// callers. When the group has ended, it wakes the members and hands leadership to a caller that came meanwhile. So a lone caller
 // pays for no goroutine switch, and many callers share a commit.
 //
 //	callers      Do  Do  Do  Do  Do
