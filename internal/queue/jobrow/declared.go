@@ -8,10 +8,10 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// declaredFor is how long a client uses what was read of kinds.
+// declaredFor is the longest time for which a client uses settings of kinds without reading them again.
 const declaredFor = time.Second
 
-// Declared holds the settings of all kinds, as they were last read. A client and its runners share one. The zero value has read none. It may
+// Declared holds the settings of all kinds as of the last read. A client and its runners share one. The zero value has read none. It may
 // be used concurrently.
 type Declared struct{ last atomic.Pointer[reading] }
 
@@ -37,7 +37,7 @@ func (d *Declared) IsFresh() bool {
 	return last != nil && time.Since(last.began) < declaredFor
 }
 
-// Settings returns what counts for the jobs of a kind: what programs declare of it, or else own, as where the program declares nothing.
+// Settings returns the settings that apply to the jobs of a kind: the declared ones, or own if no program declares the kind.
 func (d *Declared) Settings(kind string, own Settings) Settings {
 	if k, declared := d.Of(kind); declared {
 		return k.Settings
@@ -45,7 +45,7 @@ func (d *Declared) Settings(kind string, own Settings) Settings {
 	return own
 }
 
-// Of returns what counts for the jobs of a kind, and whether any program has declared the kind.
+// Of returns the settings that apply to the jobs of a kind, and whether any program has declared the kind.
 func (d *Declared) Of(kind string) (k Kind, declared bool) {
 	if last := d.last.Load(); last != nil {
 		k, declared = last.kinds[kind]

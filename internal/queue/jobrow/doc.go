@@ -1,2 +1,2 @@
-// Package jobrow makes a jobtype.Job of what the generated statements return. Nothing else reads the columns of a job's row.
+// Package jobrow makes a jobtype.Job of the results of generated statements. No other package reads the columns of a job's row.
 package jobrow

@@ -17,7 +17,7 @@ func fill(v reflect.Value) {
 			fill(v.Field(i))
 		}
 	case reflect.String:
-		v.SetString(`["x"]`) // a text, and a list of tags
+		v.SetString(`["x"]`) // valid as a text and as a list of tags
 	case reflect.Int64:
 		v.SetInt(7)
 	case reflect.Pointer:
@@ -26,7 +26,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// missing returns the exported fields of a job that are zero, but for those of which the row says nothing.
+// missing returns the exported fields of a job that are zero, except the fields that the row does not have.
 func missing(job jobtype.Job, without ...string) (names []string) {
 	v := reflect.ValueOf(job)
 	for i := range v.NumField() {
@@ -42,18 +42,18 @@ func missing(job jobtype.Job, without ...string) (names []string) {
 	return names
 }
 
-// Each column of a row is a field of the job, also one that is new.
+// Each column of a row, also a new one, is a field of the job.
 func TestEveryColumnIsAField(t *testing.T) {
 	var row db.Job
 	fill(reflect.ValueOf(&row).Elem())
-	from := []string{"MaxAttemptsFrom", "TimeoutFrom"} // Fill sets them
+	from := []string{"MaxAttemptsFrom", "TimeoutFrom"} // Fill sets these fields
 	if names := missing(Of(row), from...); names != nil {
 		t.Errorf("Of leaves out %v", names)
 	}
 	var claimed db.ClaimJobsRow
 	fill(reflect.ValueOf(&claimed).Elem())
 	now := time.Unix(1, 0)
-	ends := []string{"Progress", "Result", "LastError", "CancelRequested", "FinishedAt", "Successor"} // a claimed job has none of them
+	ends := []string{"Progress", "Result", "LastError", "CancelRequested", "FinishedAt", "Successor"} // a claimed job has none of these
 	if names := missing(Claimed(claimed, "q", 1, now, now), append(from, ends...)...); names != nil {
 		t.Errorf("Claimed leaves out %v", names)
 	}
@@ -65,7 +65,7 @@ func TestEveryColumnIsAField(t *testing.T) {
 	}
 }
 
-// A job has no field that no column fills, except the two that say where a setting comes from, and a row no column that no field shows.
+// Each field of a job comes from a column, except the two that name the source of a setting, and each column becomes a field.
 func TestColumnsAndFieldsAreAsMany(t *testing.T) {
 	fields := 0
 	for i := range reflect.TypeFor[jobtype.Job]().NumField() {

@@ -12,20 +12,20 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Settings are what a kind declares of its jobs and their rows may leave to it. A zero value declares nothing.
+// Settings holds the settings that a job's row may leave to its kind. A zero value declares nothing.
 type Settings struct {
 	MaxAttempts int
 	Timeout     time.Duration
 }
 
-// Kind is all that programs declare of the jobs of a kind. A zero value declares nothing.
+// Kind holds all settings that programs declare of a kind. A zero value declares nothing.
 type Kind struct {
 	Settings
 	Queue    string
 	Priority int
 }
 
-// Kinds are what programs declare of kinds, by name.
+// Kinds holds the declared settings of kinds, by name.
 type Kinds map[string]Kind
 
 // ReadKinds returns the settings of all kinds that programs declare.
@@ -53,7 +53,7 @@ func ReadKind(ctx context.Context, q db.Querier, kind string) (Kind, error) {
 	return kindOf(row), nil
 }
 
-// kindOf returns what a row declares, without what no job may have: another program wrote that.
+// kindOf returns the settings of a row, without values that no job may have: another program wrote these.
 func kindOf(r db.KindSetting) Kind {
 	queue := r.Queue
 	if core.ValidateName("queue", queue) != nil {
@@ -73,7 +73,7 @@ func within(n, least, most int64) int {
 	return int(n)
 }
 
-// FillAll fills jobs of any kinds.
+// FillAll fills jobs of several kinds.
 func FillAll(ctx context.Context, q db.Querier, list []jobtype.Job) error {
 	if len(list) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func FillAll(ctx context.Context, q db.Querier, list []jobtype.Job) error {
 	return nil
 }
 
-// kindsOf reads the settings of the kinds of jobs: of one kind alone if all are of it.
+// kindsOf reads the settings of the jobs' kinds: of one kind alone if all jobs are of that kind.
 func kindsOf(ctx context.Context, q db.Querier, list []jobtype.Job) (Kinds, error) {
 	first := list[0].Kind
 	for _, job := range list {
@@ -100,13 +100,13 @@ func kindsOf(ctx context.Context, q db.Querier, list []jobtype.Job) (Kinds, erro
 	return Kinds{first: s}, err
 }
 
-// Fill sets what the row of a job leaves to its kind, and says where each value comes from.
+// Fill sets the fields that the row of a job leaves to its kind, and records where each value comes from.
 func (s Settings) Fill(job *jobtype.Job) {
 	job.MaxAttempts, job.MaxAttemptsFrom = resolve(job.MaxAttempts, s.MaxAttempts, jobtype.DefaultMaxAttempts)
 	job.Timeout, job.TimeoutFrom = resolve(job.Timeout, s.Timeout, 0)
 }
 
-// resolve returns the first value that is not zero: the job's own, that of its kind, or else the default.
+// resolve returns the first value that is not zero: the job's own, its kind's, or else the default.
 func resolve[T int | time.Duration](own, kind, standard T) (T, jobtype.SettingSource) {
 	switch {
 	case own != 0:
