@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Change runs fn in a transaction of the scope. The error is [jobtype.ErrMoved], and nothing is changed, when the queue is
-// closed by a move. CheckOpen comes last, because fn's statements take the locks that a move waits for.
+// Change runs fn in a transaction of the scope. The error is [jobtype.ErrMoved], and nothing is changed, when a move has
+// closed the queue. CheckOpen runs last, because fn's statements take the locks that a move waits for.
 func Change(ctx context.Context, s *engine.Scope, signals core.Signal, fn engine.Func) error {
 	return ChangeQueue(ctx, s, signals, "", fn)
 }
@@ -27,7 +27,7 @@ func ChangeQueue(ctx context.Context, s *engine.Scope, signals core.Signal, queu
 	})
 }
 
-// CheckOpen returns an error that is [jobtype.ErrMoved], with the other database, when the queue is closed by a move.
+// CheckOpen returns an error that is [jobtype.ErrMoved] and names the other database, when a move has closed the queue.
 func CheckOpen(ctx context.Context, q db.Querier) error {
 	moves, err := q.ListMoves(ctx)
 	if err != nil || len(moves) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/cipher"
 )
 
-// hide makes of what ends record of their jobs what may be stored.
+// hide prepares the texts and results of ends for storage.
 func hide(ctx context.Context, q db.Querier, ends []*End) error {
 	if err := withhold(ctx, q, ends); err != nil {
 		return err
@@ -15,7 +15,7 @@ func hide(ctx context.Context, q db.Querier, ends []*End) error {
 	return encrypt(ends)
 }
 
-// encrypt encrypts what ends record of their jobs, each once: a transaction may be tried again.
+// encrypt encrypts the texts and results of ends, each once: a transaction may run again.
 func encrypt(ends []*End) error {
 	for _, e := range ends {
 		if e.Cipher == nil || e.encrypted {
@@ -41,7 +41,7 @@ func encrypt(ends []*End) error {
 	return nil
 }
 
-// Told returns the end's message for logs and observers: not decrypted.
+// Told returns the end's message for logs and observers. It does not decrypt.
 func (e *End) Told() string {
 	if e.encrypted && e.Message != "" {
 		return cipher.Shown(e.Message)

@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Fate is what becomes of a job after an attempt.
+// Fate names the effect of an attempt on its job.
 type Fate int
 
 const (
@@ -20,7 +20,7 @@ const (
 	FateCancel
 	FateRelease
 	FateReturn // the attempt did not start
-	FateUnable // the worker could not run the job: it is put off, and another worker may take it
+	FateUnable // the worker could not run the job: the job is put off, and another worker may take it
 	FateLost   // nothing is recorded: this worker no longer holds the attempt
 )
 
@@ -33,7 +33,7 @@ func (f Fate) Returns() bool {
 	return false
 }
 
-// Public returns what an observer is told.
+// Public returns the fate for observers.
 func (f Fate) Public() jobtype.Fate {
 	switch f {
 	case FateDone:
@@ -57,23 +57,23 @@ func (f Fate) Public() jobtype.Fate {
 
 // End is the end of an attempt, to be recorded.
 type End struct {
-	Job       *jobtype.Job // as it was claimed: its id, attempt and worker are the fence
+	Job       *jobtype.Job // as claimed: its id, attempt and worker are the fence
 	Fate      Fate
-	Delay     time.Duration // of FateRetry and FateSnooze; Finish sets that of FateUnable
-	Spread    time.Duration // of FateUnable: is added to the Delay
-	Cause     jobtype.Cause // of an attempt that failed, or of a job that was claimed too late
+	Delay     time.Duration // with FateRetry and FateSnooze; Finish sets the delay of FateUnable
+	Spread    time.Duration // with FateUnable: added to the Delay
+	Cause     jobtype.Cause // the cause of a failed attempt, or of a claim that came too late
 	Message   string
-	Output    *Output // of the program that failed; joined to Message when the end is recorded
+	Output    *Output // the output of the program that failed; joined to Message when the end is recorded
 	Stack     string
 	Result    *string
-	Apart     bool           // it may have been recorded before: by CompleteTx, or by a write of unknown outcome
+	Apart     bool           // the end may have been recorded before: by CompleteTx, or by a write of unknown outcome
 	Completed bool           // CompleteTx ran in the attempt
 	Cipher    *cipher.Cipher // encrypts the texts and the result when they are recorded; nil for none
-	encrypted bool           // they are
+	encrypted bool           // the texts and the result are encrypted
 	Unstarted bool           // the handler was not called
 	Drop      bool           // the job's row is removed when the attempt ends well: its kind keeps nothing
 
-	// Recorded is what Finish recorded: another process may have cancelled the job or claimed it.
+	// Recorded is the fate that Finish recorded: another process may have cancelled the job or claimed it.
 	Recorded Fate
 }
 
@@ -93,7 +93,7 @@ func (e *End) recordedCause() jobtype.Cause {
 	}
 }
 
-// startedAt returns when the attempt started, in microseconds; 0 if the job was given back or put off before.
+// startedAt returns the start of the attempt, in microseconds; 0 if the job was given back or put off before it started.
 func (e *End) startedAt() int64 {
 	if e.Unstarted || e.Fate == FateReturn {
 		return 0
@@ -106,7 +106,7 @@ func (e *End) isIn(row db.GetJobFenceRow) bool {
 	return row.Attempt == int64(e.Job.Attempt) && row.WorkerID == e.Job.WorkerID
 }
 
-// note adds to the changes of a transaction what the end of the attempt made of its job.
+// note adds the effect of the end on its job to the changes of a transaction.
 func (e *End) note(left Left) {
 	switch e.Fate {
 	case FateDone:

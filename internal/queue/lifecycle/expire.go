@@ -9,13 +9,13 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// NotStartedBy returns the message of a job that had to start by a time and was not started. ExpireJobs writes the same.
+// NotStartedBy returns the message of a job that was not started by its start-by time. ExpireJobs writes the same message.
 func NotStartedBy(t time.Time) string {
 	return "not started by " + t.UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// Expire ends those of the listed jobs as cancelled that had to start by now and were not started, and returns them. Jobs that another
-// transaction has locked are left alone.
+// Expire cancels the listed jobs that had to start by now and were not started, and returns them. It skips jobs that another
+// transaction has locked.
 func Expire(ctx context.Context, q db.Querier, now int64, ids []int64, left Left) ([]db.ExpireJobsRow, error) {
 	expired, err := q.ExpireJobs(ctx, db.ExpireJobsParams{Now: now, Ids: core.JSONIDs(ids)})
 	if err != nil || len(expired) == 0 {

@@ -6,14 +6,14 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// holder is what the fences of a statement's rows have in common.
+// holder identifies the common part of the fences of a statement's rows.
 type holder struct{ worker, attempt int64 }
 
-// groups are ends by what their fences have in common: by worker (there is more than one only after the worker was declared
-// dead) and by attempt number (most are first attempts).
+// groups holds ends by the common part of their fences: by worker (there is more than one only after the worker was
+// declared dead) and by attempt number (most are first attempts).
 type groups map[holder][]*End
 
-// add adds an end to its group. No group becomes larger than most.
+// add adds an end to its group, which never has more than most ends.
 func (g groups) add(e *End, most int) {
 	h := holder{e.Job.WorkerID, int64(e.Job.Attempt)}
 	group, known := g[h]
@@ -23,7 +23,7 @@ func (g groups) add(e *End, most int) {
 	g[h] = append(group, e)
 }
 
-// ids are the ids of the jobs.
+// ids returns the ids of the ends' jobs.
 func ids(ends []*End) []int64 {
 	list := make([]int64, len(ends))
 	for i, e := range ends {

@@ -11,12 +11,12 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// largeResult is from when on a result goes by itself, in bytes.
+// largeResult is the length in bytes above which a result is written by itself.
 const largeResult = 32 << 10
 
-// Finish writes the ends of attempts: every way out of running that a worker takes. It returns those that were refused because
+// Finish writes the ends of attempts, for every way in which a worker ends one. It returns the ends that were refused because
 // the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are rarer, one by
-// one. It tells left what becomes of jobs here, and not what had become of them before.
+// one. It adds to left only changes that happen here, and not those recorded before.
 func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, left Left) (lost []*End, err error) {
 	if err := hide(ctx, q, ends); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 	return f.lost, nil
 }
 
-// Return releases jobs whose handlers were not called. Those that another worker holds now are left alone.
+// Return releases jobs whose handlers were not called. It skips jobs that another worker holds now.
 func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, left Left) error {
 	f, all := finisher{q: q, now: now, left: left}, groups{}
 	for i, e := range ends {
@@ -73,7 +73,7 @@ func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, left 
 	return f.returned(ctx, all)
 }
 
-// ReleaseHeld releases all jobs of a worker that has said that it stops and could not record their ends. It returns their number.
+// ReleaseHeld releases all jobs of a worker that left a goodbye because it could not record their ends. It returns their number.
 func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, error) {
 	if err := trimHeld(ctx, q, worker); err != nil {
 		return 0, err
@@ -114,7 +114,7 @@ type finisher struct {
 }
 
 // complete writes the end of one attempt that ended well: with a large result, which is not wrapped in JSON for a batch, or
-// one that may have been recorded before, which then is not counted twice.
+// an end that may have been recorded before, which then is not counted twice.
 func (f *finisher) complete(ctx context.Context, e *End) (bool, error) {
 	n, err := f.q.CompleteJob(ctx, db.CompleteJobParams{
 		ResultJson: e.Result, Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID,
@@ -129,8 +129,8 @@ func (f *finisher) complete(ctx context.Context, e *End) (bool, error) {
 	return true, nil
 }
 
-// completed notes for the counts that n of a group were completed, and adds the others, who have lost their lease, to lost.
-// None of a group may have been recorded before, so what is done by its attempt is done by the statement.
+// completed counts n completed jobs of a group, and adds the ends of the others, which lost their lease, to lost. No end of
+// a group may have been recorded before, so each done job with its fence was completed by this statement.
 func (f *finisher) completed(ctx context.Context, group []*End, n int64) error {
 	for _, e := range group {
 		ended := n == int64(len(group))
@@ -164,8 +164,8 @@ func (f *finisher) completeAll(ctx context.Context, all groups, complete func(ho
 	return nil
 }
 
-// others releases jobs whose handlers were not called, removes those that are done and whose kind keeps nothing, and releases the successors
-// of all that have ended.
+// others releases jobs whose handlers were not called, removes done jobs whose kind keeps nothing, and releases the successors of all
+// ended jobs.
 func (f *finisher) others(ctx context.Context, returned, dropped groups) error {
 	if err := f.returned(ctx, returned); err != nil {
 		return err
@@ -173,10 +173,10 @@ func (f *finisher) others(ctx context.Context, returned, dropped groups) error {
 	if err := f.dropAll(ctx, dropped); err != nil {
 		return err
 	}
-	return f.left.freed.release(ctx, f.q, core.Micros(f.now)) // before the cycle looks for what is due
+	return f.left.freed.release(ctx, f.q, core.Micros(f.now)) // before the cycle looks for due jobs
 }
 
-// dropAll removes jobs that ended well and whose kind keeps nothing, by a statement for each group.
+// dropAll removes jobs that ended well and whose kind keeps no rows, by a statement for each group.
 func (f *finisher) dropAll(ctx context.Context, all groups) error {
 	for h, group := range all {
 		removed, err := f.q.DropCompletedJobs(ctx, db.DropCompletedJobsParams{WorkerID: h.worker, Attempt: h.attempt, Ids: core.JSONIDs(ids(group))})
@@ -219,7 +219,7 @@ func (f *finisher) returned(ctx context.Context, all groups) error {
 	return nil
 }
 
-// cancelReturned cancels those of a group whose cancellation a caller has requested meanwhile: they were not released.
+// cancelReturned cancels the jobs of a group that a caller has meanwhile asked to cancel: they were not released.
 func (f *finisher) cancelReturned(ctx context.Context, group []*End) error {
 	for _, e := range group {
 		if _, err := f.cancelRequested(ctx, e); err != nil {
@@ -229,7 +229,7 @@ func (f *finisher) cancelReturned(ctx context.Context, group []*End) error {
 	return nil
 }
 
-// ended reports whether an end that no statement could write was recorded before. Otherwise another process has changed the
+// ended reports whether an end that no statement could write was recorded before. If not, another process has changed the
 // job. It cannot recognize a change by another process that ended the job and left this attempt's fence in the row.
 func (f *finisher) ended(ctx context.Context, e *End) (bool, error) {
 	if !e.Apart {
@@ -243,7 +243,7 @@ func (f *finisher) ended(ctx context.Context, e *End) (bool, error) {
 	return f.free(e, status.Final() && (e.Fate != FateDone || status == jobtype.StatusDone) && e.isIn(row)), err
 }
 
-// free notes that a job has ended, unless ended is false, and returns ended: CompleteTx releases no successor.
+// free records that a job has ended, unless ended is false, and returns ended: CompleteTx releases no successor.
 func (f *finisher) free(e *End, ended bool) bool {
 	if ended {
 		f.left.freed.add(e.Job.Kind, e.Job.UniqueKey)

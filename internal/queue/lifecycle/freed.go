@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// freed are the unique keys of jobs that have ended in a transaction, each as its kind and the key.
+// freed holds the unique keys of jobs that have ended in a transaction, each as its kind and the key.
 type freed struct {
 	keys     [][2]string
 	released int64
@@ -20,7 +20,7 @@ func (f *freed) add(kind, key string) {
 	}
 }
 
-// release lets the successors of the jobs run. It runs no statement when none of these had a key.
+// release releases the successors of the jobs. It runs no statement when none of the jobs had a key.
 func (f *freed) release(ctx context.Context, q db.Querier, now int64) error {
 	if len(f.keys) == 0 {
 		return nil
@@ -33,8 +33,8 @@ func (f *freed) release(ctx context.Context, q db.Querier, now int64) error {
 	return nil
 }
 
-// Release lets the successors with these unique keys run, each given as its kind and the key, unless another live job has one of them. It
-// returns how many they are.
+// Release releases the successors with these unique keys, each given as its kind and the key, unless another live job has the key. It
+// returns their number.
 func Release(ctx context.Context, q db.Querier, now int64, keys [][2]string) (int64, error) {
 	list, err := json.Marshal(keys)
 	if err != nil {

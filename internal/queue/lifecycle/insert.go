@@ -44,13 +44,13 @@ func InsertMany(ctx context.Context, q db.Querier, in engine.Insert) ([]int64, e
 	return ids, nil
 }
 
-// WhyNotAdded returns the error of an insert that added nothing: that the queue is closed by a move, or else err.
+// WhyNotAdded returns the error of an insert that added nothing: ErrMoved if a move has closed the queue, or else err.
 func WhyNotAdded(ctx context.Context, q db.Querier, err error) error {
 	return cmp.Or(CheckOpen(ctx, q), err)
 }
 
-// mostTries bounds how often a key may change hands between an enqueue's statements. Five were too few for twelve callers of one key whose
-// runs take no time.
+// mostTries bounds the number of times that a key may change hands between an enqueue's statements. Five were too few for twelve callers
+// of one key whose runs take no time.
 const mostTries = 100
 
 // insertOrFind tries again when the job that has the key begins or ends between the statements (not on SQLite, whose transaction holds

@@ -12,9 +12,9 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// InsertAll inserts jobs of any kinds and options, and returns what became of each, in their order. Those with keys come first, in the
-// order of their keys, so that two callers with the same keys wait for each other in one order. Jobs that follow one another and
-// differ in their payloads only are inserted by one statement.
+// InsertAll inserts jobs of any kinds and options, and returns the result for each, in their order. Rows with keys come first, in the
+// order of their keys, so that two callers with the same keys wait for each other in one order. One statement inserts consecutive jobs
+// that differ only in their payloads.
 func InsertAll(ctx context.Context, q db.Querier, rows []Row) ([]Inserted, error) {
 	list := make([]Inserted, len(rows))
 	keyed, keyless := byKeys(rows)
@@ -30,7 +30,7 @@ func InsertAll(ctx context.Context, q db.Querier, rows []Row) ([]Inserted, error
 		in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(rows[keyless[0]].EnqueueJobParams), Count: payloads.Count}
 		in.Payloads = func(yield func(engine.Payloads, error) bool) { yield(payloads, nil) }
 		ids, err := InsertMany(ctx, q, in)
-		if err == nil && len(ids) != payloads.Count { // a trigger has dropped some
+		if err == nil && len(ids) != payloads.Count { // a trigger has dropped some jobs
 			err = engine.ErrNotAdded
 		}
 		if err != nil {
@@ -44,7 +44,7 @@ func InsertAll(ctx context.Context, q db.Querier, rows []Row) ([]Inserted, error
 	return list, nil
 }
 
-// byKeys returns the places of the rows with a key, in the order of the keys, and those of the others.
+// byKeys returns the indexes of the rows with a key, in the order of the keys, and the indexes of the others.
 func byKeys(rows []Row) (keyed, keyless []int) {
 	for i, row := range rows {
 		if row.UniqueKey != nil || row.RequestID != nil {
@@ -62,7 +62,7 @@ func byKeys(rows []Row) (keyed, keyless []int) {
 	return keyed, keyless
 }
 
-// requestIDAlone is the request id of a row without a unique key. Of rows with one unique key the last one in the list must win.
+// requestIDAlone returns the request id of a row without a unique key. Of rows with one unique key the last one in the list must win.
 func requestIDAlone(r Row) string {
 	if r.UniqueKey != nil {
 		return ""
@@ -70,7 +70,7 @@ func requestIDAlone(r Row) string {
 	return core.Deref(r.RequestID)
 }
 
-// alike returns the payloads of the first rows at these places, as many as differ in nothing else.
+// alike returns the payloads of the first rows at these indexes, up to the first row that differs in anything but its payload.
 func alike(rows []Row, places []int) engine.Payloads {
 	first := rows[places[0]]
 	text := core.AppendString([]byte{'['}, first.Payload)

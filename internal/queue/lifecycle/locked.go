@@ -16,8 +16,8 @@ func IsLocked(store engine.Store, err error) bool {
 	return errors.Is(err, jobtype.ErrBusy) && store.LocksRows()
 }
 
-// Locked returns those of some jobs whose rows other transactions have locked, without waiting for them: the others can be changed now. A rule
-// of the application may need further rows all the same. Where no single rows are locked there are none.
+// Locked returns the jobs of ids whose rows other transactions have locked, without waiting: the others can be changed now. A rule of the
+// application may still need further rows. It returns none where an engine does not lock single rows.
 func Locked(ctx context.Context, store engine.Store, ids []int64) (locked []int64, err error) {
 	if !store.LocksRows() || len(ids) == 0 {
 		return nil, nil

@@ -12,15 +12,15 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/redact"
 )
 
-// Marks are the fields that the database is known to have as sensitive, so that an enqueue need not ask. Clients that come of
-// one another share them.
+// Marks holds the fields that the database is known to mark as sensitive, so that an enqueue need not ask. Clients derived
+// from one another share them.
 type Marks struct {
 	mu     sync.RWMutex
 	known  map[string]map[string]bool // by kind and path
-	unsure map[string]bool            // kinds of which this process marked a field in a caller's transaction
+	unsure map[string]bool            // kinds with a field that this process marked in a caller's transaction
 }
 
-// NewMarks returns marks of which none is known yet.
+// NewMarks returns Marks without a known field.
 func NewMarks() *Marks { return &Marks{known: map[string]map[string]bool{}, unsure: map[string]bool{}} }
 
 // Has reports whether fields of a kind are known to be marked.
@@ -36,7 +36,7 @@ func (m *Marks) Has(kind string, paths []string) bool {
 	return true
 }
 
-// learn notes fields whose marks are committed.
+// learn records fields whose marks are committed.
 func (m *Marks) learn(fields map[string][]string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,8 +50,8 @@ func (m *Marks) learn(fields map[string][]string) {
 	}
 }
 
-// joined notes what a caller's transaction, which may be rolled back, says of a kind's fields: none was new. Others have
-// marked and committed them then, unless this process did so in the same transaction before.
+// joined records the result of marking a kind's fields in a caller's transaction, which may be rolled back. If added is
+// 0, others have marked and committed them, unless this process did so in the same transaction before.
 func (m *Marks) joined(kind string, paths []string, added int64) {
 	m.mu.Lock()
 	if added > 0 {
@@ -64,7 +64,7 @@ func (m *Marks) joined(kind string, paths []string, added int64) {
 	}
 }
 
-// Ensure marks fields, by kind, before a job is there that has them.
+// Ensure marks fields, by kind, before a job with these fields exists.
 func (m *Marks) Ensure(ctx context.Context, scope *engine.Scope, fields map[string][]string) error {
 	fields = maps.Clone(fields)
 	for kind, paths := range fields {

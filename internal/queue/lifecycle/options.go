@@ -9,17 +9,17 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Options are what a caller says of a change.
+// Options holds a caller's conditions and additions for a change.
 type Options struct {
 	Only   jobtype.Status // the status that the job must have; any when empty
-	Detail any            // for the audit log: encodes to a JSON object
-	Cipher *cipher.Cipher // of Update: encrypts a payload; nil for none
+	Detail any            // for the audit log; encodes to a JSON object
+	Cipher *cipher.Cipher // for Update: encrypts a payload; nil for none
 }
 
 // only returns the status as a statement's parameter.
 func (o Options) only() *string { return core.Optional(string(o.Only)) }
 
-// check returns an error that is [jobtype.ErrStatus] when the job does not have the status that it must have.
+// check returns an error that is [jobtype.ErrStatus] when the job does not have the required status.
 func (o Options) check(status jobtype.Status) error {
 	if o.Only == "" || status == o.Only {
 		return nil
@@ -30,7 +30,7 @@ func (o Options) check(status jobtype.Status) error {
 // ErrUnchanged is returned when the job is already in the requested state.
 var ErrUnchanged = errors.New("it is so already")
 
-// Refused reports whether an error says only that the job's state does not allow the change, or needs none.
+// Refused reports whether an error only says that the job's state does not allow the change, or makes it unnecessary.
 func Refused(err error) bool {
 	return errors.Is(err, ErrUnchanged) || errors.Is(err, jobtype.ErrNotFound) || errors.Is(err, jobtype.ErrStatus) ||
 		errors.Is(err, jobtype.ErrUniqueTaken)

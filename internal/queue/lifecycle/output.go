@@ -9,33 +9,33 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// The bounds of an error's texts as they are recorded, in bytes.
+// The bounds of the recorded texts of an error, in bytes.
 const (
 	maxMessage = 4 << 10
 	maxStack   = 16 << 10
 )
 
 const (
-	// maxOutput is how many bytes of an OutputError's output are recorded.
+	// maxOutput is the number of bytes of an OutputError's output that are recorded.
 	maxOutput = 2 << 10
 
-	// maxOutputSearched is how many bytes of it are searched for marked values; what precedes them is dropped.
+	// maxOutputSearched is the number of bytes at the output's end that are searched for marked values; the bytes before them are dropped.
 	maxOutputSearched = 1 << 20
 )
 
-// Output is the end of a program's output as an End holds it until it is recorded.
+// Output is the end of a program's output until the attempt's end is recorded.
 type Output struct {
-	text      string // clean
-	truncated bool   // its beginning is missing
+	text      string // valid UTF-8 without NUL
+	truncated bool   // the beginning is missing
 }
 
-// NewOutput returns the output that is searched and recorded, or nil if there is none.
+// NewOutput returns the part of the output that is searched and recorded, or nil if there is none.
 func NewOutput(e *jobtype.OutputError) *Output {
 	text, truncated := e.Output, e.Truncated
 	if over := len(text) - maxOutputSearched; over > 0 {
 		text, truncated = text[over:], true
 	}
-	if truncated { // the cut may have left the end of a character
+	if truncated { // the cut may have split a character
 		for i := 1; i < utf8.UTFMax && text != "" && !utf8.RuneStart(text[0]); i++ {
 			text = text[1:]
 		}
@@ -46,7 +46,7 @@ func NewOutput(e *jobtype.OutputError) *Output {
 	return &Output{text: core.Clean(text, redact.MostText), truncated: truncated}
 }
 
-// recorded returns what is recorded of the output: its end, without the marked values.
+// recorded returns the recorded part of the output: its end, without the marked values.
 func (o Output) recorded(values []string) string {
 	text := strings.TrimSpace(redact.WithholdCut(o.text, values, redact.CutEnds{Start: o.truncated, End: true}))
 	truncated := o.truncated
@@ -61,7 +61,7 @@ func (o Output) recorded(values []string) string {
 	return text
 }
 
-// joinOutput returns the message that is recorded of an error and of its program's output. Both are without marked values.
+// joinOutput returns the recorded message of an error and of its program's output. Both are without marked values.
 func joinOutput(message, output string) string {
 	if output == "" {
 		return core.Cut(message, maxMessage)

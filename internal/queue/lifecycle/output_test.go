@@ -11,7 +11,7 @@ import (
 
 func TestRecordedOutput(t *testing.T) {
 	const secret = "4111-2222-3333-4444"
-	long := strings.Repeat("k\u00e4y-", 1000) // longer than what is recorded
+	long := strings.Repeat("k\u00e4y-", 1000) // longer than the recorded part
 	filler := strings.Repeat("z", maxOutput-20)
 	for name, test := range map[string]struct {
 		output string

@@ -10,16 +10,16 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// changeTries is how often a change of one job is tried whose status changes between its statements.
+// changeTries is the number of tries to change one job whose status changes between the statements.
 const changeTries = 5
 
-// ErrChanging is returned when none of the tries changed the job. A trigger that drops the change has the same effect.
+// ErrChanging is returned when all tries failed to change the job. A trigger that drops the change has the same effect.
 var ErrChanging = errors.New("its status changes all the time, or a trigger of the database prevents the change")
 
-// Request is a change of one job that a caller asks for: Retry, CancelJob or Delete. now is in microseconds.
+// Request is a change of one job on a caller's request: Retry, CancelJob or Delete. now is in microseconds.
 type Request = func(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error
 
-// Retry makes a failed, cancelled or scheduled job pending, with all its attempts before it. The error is
+// Retry makes a failed, cancelled or scheduled job pending, with all its attempts left. The error is
 // [jobtype.ErrNotFound], [jobtype.ErrStatus] or [jobtype.ErrUniqueTaken] when it cannot be retried.
 func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error {
 	for range changeTries {
@@ -54,7 +54,7 @@ func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Lef
 	return ErrChanging
 }
 
-// whyNotRequeued returns why a job that could be retried by its status is not.
+// whyNotRequeued returns an error that says why a job with a status that allows a retry was not retried.
 func whyNotRequeued(ctx context.Context, q db.Querier, id int64) error {
 	row, err := q.GetJob(ctx, id)
 	if err != nil {

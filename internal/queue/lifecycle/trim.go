@@ -6,11 +6,11 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// KeptAttempts is how many of a job's latest attempts keep their rows in any case. Earlier attempts keep them if they failed. A job may be
-// snoozed any number of times.
+// KeptAttempts is the number of a job's latest attempts whose rows are kept in any case. Rows of earlier attempts are kept if they
+// failed. A job may be snoozed any number of times.
 const KeptAttempts = 100
 
-// trimEvery makes every tenth attempt of a job remove the old rows: each time the rows of all that failed may be read.
+// trimEvery makes every tenth attempt of a job remove old rows: each removal may read the rows of all failed attempts.
 const trimEvery = 10
 
 // trims reports whether the end of an attempt removes old rows.

@@ -75,11 +75,11 @@ func (f *finisher) write(ctx context.Context, e *End) (int64, error) {
 	return f.q.ReturnJob(ctx, back)
 }
 
-// unableMost is the longest time for which a job is put off that no worker was able to run, without the End's Delay.
+// unableMost is the longest time for which a job that no worker could run is put off, without the End's Delay.
 const unableMost = time.Minute
 
-// putOff puts off a job that its worker cannot run: by a second for each attempt in a row that ended so, this one included. The attempts' rows
-// are counted, because each attempt may be another worker's.
+// putOff puts off a job that its worker cannot run: by a second for each attempt in a row that ended in this way, this one included. It
+// counts the attempts' rows, because each attempt may be another worker's.
 func (f *finisher) putOff(ctx context.Context, e *End) (int64, error) {
 	before, err := f.q.GetUnableAttempts(ctx, e.Job.ID)
 	if err != nil {
@@ -91,7 +91,7 @@ func (f *finisher) putOff(ctx context.Context, e *End) (int64, error) {
 	})
 }
 
-// end ends the job for good.
+// end gives the job its final status.
 func (f *finisher) end(ctx context.Context, e *End, status jobtype.Status, message *string) (int64, error) {
 	return f.q.EndJob(ctx, db.EndJobParams{
 		Status: string(status), LastError: message,
@@ -99,7 +99,7 @@ func (f *finisher) end(ctx context.Context, e *End, status jobtype.Status, messa
 	})
 }
 
-// dueAfter returns the time after a delay. One in the far future is cut to the last one that the schema takes.
+// dueAfter returns the time after a delay, at most the last time that the schema accepts.
 func (f *finisher) dueAfter(delay time.Duration) int64 {
 	at := f.now.Add(delay)
 	if at.After(core.Latest) || delay > 0 && at.Before(f.now) {
@@ -108,7 +108,7 @@ func (f *finisher) dueAfter(delay time.Duration) int64 {
 	return core.Micros(at)
 }
 
-// recordEnd records an attempt that has ended otherwise than well.
+// recordEnd adds the row of an attempt that did not end well.
 func (f *finisher) recordEnd(ctx context.Context, e *End) error {
 	if err := f.trim(ctx, e); err != nil {
 		return err

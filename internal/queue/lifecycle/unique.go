@@ -14,43 +14,43 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// UniqueMode is what becomes of a new job whose unique key is taken.
+// UniqueMode says what an enqueue does when its unique key is taken.
 type UniqueMode int
 
 const (
 	UniqueKeep     UniqueMode = iota // the live job stays as it is
 	UniqueReplace                    // the live job, unless it runs, gets the payload and the options of the new one
 	UniqueAgain                      // as UniqueReplace; beside a running job the new one is added as its successor
-	UniqueDebounce                   // as UniqueAgain, and the job runs when no new one has come for a while
-	UniquePeriod                     // the key is taken for a time from the enqueue on, and not by a live job
+	UniqueDebounce                   // as UniqueAgain, and the job runs after a time without a new enqueue
+	UniquePeriod                     // the key is taken for a time from the enqueue on, also after the job has ended
 )
 
 // Unique says how a job is unique. The zero value is UniqueKeep.
 type Unique struct {
 	Mode   UniqueMode
-	Quiet  time.Duration // of UniqueDebounce
-	AtMost time.Duration // of UniqueDebounce: the longest time from the first enqueue to the run; 0 means no bound
-	Period time.Duration // of UniquePeriod
+	Quiet  time.Duration // with UniqueDebounce: the time without an enqueue before the run
+	AtMost time.Duration // with UniqueDebounce: the longest time from the first enqueue to the run; 0 means no bound
+	Period time.Duration // with UniquePeriod: the time for which the key is taken
 }
 
 // Row is a job to be inserted.
 type Row struct {
 	db.EnqueueJobParams
 	Unique      Unique
-	StartWithin time.Duration // what StartBy was computed from, or 0
+	StartWithin time.Duration // the duration from which StartBy was computed, or 0
 }
 
-// Inserted is what became of a row.
+// Inserted is the result of inserting a row.
 type Inserted struct {
-	ID       int64 // of the job that was inserted, or of the one that has its unique key or request id
+	ID       int64 // of the inserted job, or of the job that has the row's unique key or request id
 	Existed  bool
-	Replaced bool // that one has the payload and the options of the row now
+	Replaced bool // that job got the payload and the options of the row
 }
 
 // live is the live job with a unique key, or its successor.
 type live = db.ListLiveJobsByUniqueKeyRow
 
-// taken returns what becomes of a row whose unique key is taken; false when it must be inserted anew because that has changed.
+// taken handles a row whose unique key is taken. It returns false when the state of the key has changed and the row must be inserted again.
 func (r Row) taken(ctx context.Context, q db.Querier) (Inserted, bool, error) {
 	found, err := q.ListLiveJobsByUniqueKey(ctx, db.ListLiveJobsByUniqueKeyParams{Kind: r.Kind, UniqueKey: *r.UniqueKey})
 	if err != nil || len(found) == 0 {
@@ -69,7 +69,7 @@ func (r Row) taken(ctx context.Context, q db.Querier) (Inserted, bool, error) {
 	}
 }
 
-// replace gives a job that does not run the payload and the options of the row, and all attempts.
+// replace gives a job that is not running the payload and the options of the row, and all attempts.
 func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool, error) {
 	at := r.due(h)
 	startBy, err := r.startBy(h, at)
@@ -95,7 +95,7 @@ func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool,
 	return Inserted{ID: h.ID, Existed: true, Replaced: true}, n > 0, err
 }
 
-// checkReplaced is checkReplaced for a job that still is as it was read: otherwise another round deals with it.
+// checkReplaced is checkReplaced for a job that has not changed since it was read: otherwise another round handles it.
 func (r Row) checkReplaced(ctx context.Context, q db.Querier, h live) error {
 	now, err := q.ListLiveJobsByUniqueKey(ctx, db.ListLiveJobsByUniqueKeyParams{Kind: r.Kind, UniqueKey: *r.UniqueKey})
 	if err != nil || !slices.Contains(now, h) {
@@ -104,7 +104,7 @@ func (r Row) checkReplaced(ctx context.Context, q db.Querier, h live) error {
 	return checkReplaced(ctx, q, h.ID)
 }
 
-// checkReplaced refuses to put a plain payload in the place of a job's encrypted one. A job that is gone has none.
+// checkReplaced refuses to replace a job's encrypted payload by a plain one. A job that is gone has none.
 func checkReplaced(ctx context.Context, q db.Querier, id int64) error {
 	row, err := q.GetJob(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -116,11 +116,11 @@ func checkReplaced(ctx context.Context, q db.Querier, id int64) error {
 	return cipher.CheckReplaced(row.Payload)
 }
 
-// longestWait is how long an enqueue may have waited for others with its key since it read its clock. A job that was changed more than that
-// after the enqueue was changed before a clock was set back.
+// longestWait is the longest time for which an enqueue waits for others with its key after it has read its clock. A job with a change
+// later than that was changed before a clock was set back.
 const longestWait = time.Minute
 
-// room is how much later than at the job may run, when others have replaced it while this enqueue waited for them.
+// room returns how much later than at the job may run, when others have replaced it while this enqueue waited for them.
 func (r Row) room(h live, at *int64) int64 {
 	switch most := r.Unique.AtMost; {
 	case at == nil:
@@ -131,7 +131,7 @@ func (r Row) room(h live, at *int64) int64 {
 	return min(longestWait.Microseconds(), core.Micros(core.Latest)-*at)
 }
 
-// startBy is the time by which a job must start that keeps its own time, or has the time at.
+// startBy returns the time by which a job must start that keeps its run-after time, or gets the run-after time at.
 func (r Row) startBy(h live, at *int64) (*int64, error) {
 	due := h.RunAfter
 	if at != nil {
@@ -150,8 +150,8 @@ func (r Row) startBy(h live, at *int64) (*int64, error) {
 	return r.StartBy, nil
 }
 
-// due returns when a job runs after one more enqueue; nil when it keeps its time. A job that waits for a further attempt waits because of
-// its old payload: the new one is due as a job that is enqueued now.
+// due returns the run-after time of a job after one more enqueue; nil when it keeps its time. A job that waits for a further attempt
+// waits because of its old payload: the new one is due like a job that is enqueued now.
 func (r Row) due(h live) *int64 {
 	if r.Unique.Mode != UniqueDebounce && h.Attempt == 0 {
 		return nil
@@ -161,7 +161,7 @@ func (r Row) due(h live) *int64 {
 		at = min(at, h.CreatedAt+most.Microseconds())
 	}
 	if at <= r.Now && h.RunAfter <= r.Now {
-		return nil // it keeps its place
+		return nil // the job keeps its time
 	}
 	at = max(at, r.Now)
 	return &at
@@ -173,13 +173,13 @@ func (r Row) succeed(ctx context.Context, q db.Querier) (Inserted, bool, error) 
 	at := p.RunAfter
 	p.SuccessorAt, p.RunAfter, p.Status = &at, core.Micros(core.Latest), string(jobtype.StatusScheduled)
 	id, err := q.EnqueueJob(ctx, p)
-	if errors.Is(err, sql.ErrNoRows) { // it has ended, or has a successor now
+	if errors.Is(err, sql.ErrNoRows) { // the running job has ended, or has a successor now
 		return Inserted{}, false, nil
 	}
 	return Inserted{ID: id}, err == nil, err
 }
 
-// insertForPeriod inserts a row whose key is taken for a time.
+// insertForPeriod inserts a row that takes its key for a period.
 func (r Row) insertForPeriod(ctx context.Context, q db.Querier) (Inserted, error) {
 	key := *r.UniqueKey
 	r.UniqueKey = nil
@@ -216,7 +216,7 @@ func HolderOf(ctx context.Context, q db.Querier, kind, key string) (int64, error
 	return found[0].ID, nil
 }
 
-// HolderOrTaker is HolderOf, or else returns the job that has taken the key for a period that is not over.
+// HolderOrTaker returns the job of HolderOf, or else the job that has taken the key for a period that is not over.
 func HolderOrTaker(ctx context.Context, q db.Querier, now int64, kind, key string) (int64, error) {
 	id, err := HolderOf(ctx, q, kind, key)
 	if !errors.Is(err, sql.ErrNoRows) {

@@ -15,9 +15,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Update changes a job that is scheduled or pending, as p says. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when it cannot
-// be changed, and an InvalidError for a payload that was read without what its kind marks as sensitive, and for a run-after time at which it
-// is too late to start.
+// Update changes a scheduled or pending job, as p says. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when it cannot be
+// changed, and an InvalidError for a payload that was read without the fields that its kind marks as sensitive, and for a run-after time
+// at which it is too late to start.
 func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Options) error {
 	if p.Payload != nil {
 		payload, err := newPayload(ctx, q, p, o)
@@ -45,7 +45,7 @@ func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Op
 		if err := checkStartBy(ctx, q, p); err != nil {
 			return err
 		}
-		// It changed between the statements (not on SQLite, where one transaction writes at a time).
+		// The status changed between the statements (not on SQLite, where one transaction writes at a time).
 	}
 	return ErrChanging
 }
@@ -66,8 +66,8 @@ func checkStartBy(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams
 		"lie before "+core.Time(*row.StartBy).Format(time.RFC3339)+", by which the job must start")
 }
 
-// newPayload returns what is stored of a payload. It refuses one that was read without what its kind marks as sensitive, or without being
-// decrypted.
+// newPayload returns the stored form of a payload. It refuses one that was read without the fields that its kind marks as sensitive, or
+// without decryption.
 func newPayload(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Options) (string, error) {
 	subject, err := q.GetJobSubject(ctx, p.ID)
 	if err != nil {
@@ -87,8 +87,8 @@ func newPayload(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, 
 	return o.Cipher.JSON(subject.Kind, cipher.Payload, []byte(*p.Payload))
 }
 
-// CheckShown refuses a payload, to be written in place of another one, that was read without what its kind marks as sensitive: that would be
-// lost. One in which nothing is redacted costs no statement.
+// CheckShown refuses a replacement payload that was read without the fields that its kind marks as sensitive, which would be lost. A
+// payload without a redacted field costs no statement.
 func CheckShown(ctx context.Context, q db.Querier, kind string, payload []byte) error {
 	if !bytes.Contains(payload, []byte(jobtype.Redacted)) {
 		return nil

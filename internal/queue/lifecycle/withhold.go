@@ -11,9 +11,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// withhold removes from the errors of attempts, before they are recorded, what their kinds mark as sensitive. It reads the marks from the
-// database, since any process may have set them. Then it shortens the texts to what is recorded, in this order only: a part of a value
-// is not recognised.
+// withhold removes from the errors of attempts, before they are recorded, the values that their kinds mark as sensitive. It reads the
+// marks from the database, since any process may have set them. Then it shortens the texts to their recorded length, in this order only:
+// it would not recognize a part of a value.
 func withhold(ctx context.Context, q db.Querier, ends []*End) error {
 	var kinds []string
 	for _, e := range ends {
@@ -45,7 +45,7 @@ func (e *End) hasText() bool {
 	return !e.encrypted && (e.Message != "" || e.Stack != "" || e.Output != nil)
 }
 
-// withhold removes the values from the end's texts and shortens them to what is recorded.
+// withhold removes the values from the end's texts and shortens them to their recorded length.
 func (e *End) withhold(values []string) {
 	message, ofOutput := redact.Withhold(e.Message, values), ""
 	if e.Output != nil {
@@ -54,14 +54,14 @@ func (e *End) withhold(values []string) {
 	e.Message, e.Stack = joinOutput(message, ofOutput), core.Cut(redact.Withhold(e.Stack, values), maxStack)
 }
 
-// Withhold returns a text about an attempt as it would be recorded.
+// Withhold returns the recorded form of a text about an attempt.
 func Withhold(ctx context.Context, q db.Querier, job *jobtype.Job, result *string, text string) (string, error) {
 	e := End{Job: job, Result: result, Message: core.Clean(text, redact.MostText)}
 	err := withhold(ctx, q, []*End{&e})
 	return e.Message, err
 }
 
-// valuesOf returns the columns whose marked values an attempt's texts may hold; result is the one that it sets, if any.
+// valuesOf returns the columns whose marked values an attempt's texts may hold; result is the attempt's result, if any.
 func valuesOf(j *jobtype.Job, result *string) redact.Columns {
 	set := j.Result
 	if result != nil {
