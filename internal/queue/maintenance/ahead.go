@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// aheadLook is the interval of the looks for what a clock wrote that was ahead.
+	// aheadLook is the interval of the looks for times that a clock wrote while it was ahead.
 	aheadLook = time.Minute
 
-	// ticksAhead is how far ahead the ticks of a mended schedule stay noted: they were fired, and do not come again.
+	// ticksAhead is the time ahead of now up to which noted ticks of a mended schedule are kept: they were fired, and do not come again.
 	ticksAhead = 24 * time.Hour
 )
 
-// ahead mends what a clock wrote that was ahead: unique keys that are taken for a time, pauses that end by themselves, and next ticks of
-// schedules would last until the clock has caught up. One goroutine uses it.
+// ahead mends the times that a clock wrote while it was ahead. Without it, unique keys that are taken for a time, pauses that end by
+// themselves, and next ticks of schedules would last until the clock has caught up. One goroutine uses it.
 type ahead struct {
-	looked  time.Time      // by the process's clock
-	clock   time.Time      // of the store, at the last call
-	refused *outage.Outage // of what the database refuses to change
+	looked  time.Time      // the last look, by the process's clock
+	clock   time.Time      // the store's clock at the last call
+	refused *outage.Outage // mendings that the database refuses
 }
 
 // look mends once a minute, and at once when the clock was set back.
@@ -46,8 +46,8 @@ func (a *ahead) look(ctx context.Context, store engine.Store, log *slog.Logger) 
 	return nil
 }
 
-// mendAhead looks once. It writes only when there is something to mend. What the database refuses keeps nothing else from being mended;
-// the error is the last of these refusals.
+// mendAhead looks once. It writes only when there is something to mend. A refusal of the database stops no other mending; the error is
+// the last refusal.
 func mendAhead(ctx context.Context, store engine.Store, log *slog.Logger, now time.Time) (last error) {
 	at, late := core.Micros(now), core.Micros(now.Add(core.ClockAhead))
 	var found db.CountAheadRow
@@ -75,7 +75,7 @@ func mendAhead(ctx context.Context, store engine.Store, log *slog.Logger, now ti
 			continue
 		}
 		var mended any
-		// It does not wait for an application's transactions, which may last.
+		// The write does not wait for an application's transactions, which may last.
 		err := store.Write(engine.Briefly(ctx), func(ctx context.Context, q db.Querier) (err error) {
 			mended, err = part.mend(ctx, q)
 			return err
@@ -92,8 +92,8 @@ func mendAhead(ctx context.Context, store engine.Store, log *slog.Logger, now ti
 	return last
 }
 
-// mendSchedules makes schedules go on now and returns their names. Ticks far ahead, which the clock fired, are forgotten: they come again
-// at their time.
+// mendSchedules makes schedules go on now and returns their names. It removes fired ticks that lie far ahead: they come again at their
+// time.
 func mendSchedules(ctx context.Context, q db.Querier, now, late int64) ([]string, error) {
 	names, err := q.MendSchedules(ctx, db.MendSchedulesParams{Now: now, Late: late})
 	if err != nil {

@@ -7,8 +7,8 @@
 //	Rollup   adds up what transactions note of jobs to counts and history
 //
 // The types with a Run method are services: a runner starts each on a separate goroutine, and Run returns when its context ends.
-// The rescuer has no loop: a runner's heartbeat calls it, because both need the same look at the workers. Package
-// jobs/inspect calls it too, without a runner.
+// The rescuer has no loop: a runner's heartbeat calls it, because both need the same look at the workers. Package jobs/inspect
+// calls it too, without a runner.
 //
-// The package knows no attempt and no handler. What a runner has in memory it gives to Rollup.
+// The package knows no attempt and no handler. A runner passes the durations that it holds in memory to Rollup.
 package maintenance

@@ -12,18 +12,18 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// expireMost is how many jobs one transaction ends.
+// expireMost is the largest number of jobs that one transaction ends.
 const expireMost = 500
 
-// Expiry ends jobs that had to start by a time and were not started. Any number of them may work on one queue.
+// Expiry ends jobs that had to start by a time and were not started. Any number of Expiry values may work on one queue.
 type Expiry struct {
 	Store engine.Store
 	Notes *refusal.Notes
 	Ended func() // called after jobs were ended; optional
 }
 
-// Once ends the jobs whose time has passed, and returns how many. Jobs that the database does not let end are set aside, and all others
-// are ended.
+// Once ends the jobs whose time has passed, and returns their number. It sets jobs aside that the database refuses to end, and ends all
+// others.
 func (e *Expiry) Once(ctx context.Context) (ended int, err error) {
 	for {
 		listed, done, err := e.some(ctx)
@@ -36,10 +36,10 @@ func (e *Expiry) Once(ctx context.Context) (ended int, err error) {
 	}
 }
 
-// expired is what was done with some jobs.
+// expired counts the ended and the set-aside jobs of a step.
 type expired struct{ ended, aside int }
 
-// some deals with the most overdue jobs, and returns how many they were.
+// some handles the most overdue jobs, and returns their number.
 func (e *Expiry) some(ctx context.Context) (listed int, done expired, err error) {
 	now := core.Micros(e.Store.Now())
 	var ids []int64
@@ -81,7 +81,7 @@ func (e *Expiry) end(ctx context.Context, now int64, ids []int64) (int, error) {
 	return len(ended), nil
 }
 
-// tell tells others of jobs that were ended.
+// tell reports ended jobs to the log, the observer and other processes.
 func (e *Expiry) tell(ended []db.ExpireJobsRow) {
 	e.Store.Announce(core.JobEnded)
 	if e.Ended != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
-// SettleOverdue mends what a clock wrote that was ahead, resumes the queues and kinds whose pause is over, releases successors whose unique keys are free, and ends the jobs that
-// were not started in time. It writes only when there is one. What the database refuses is logged, and stays as it is.
+// SettleOverdue mends what a clock wrote while it was ahead, resumes queues and kinds whose pause is over, releases successors whose keys
+// are free, and ends jobs that were not started in time. It writes only if there is work, and logs what the database refuses.
 func SettleOverdue(ctx context.Context, store engine.Store, expiry *Expiry, log *slog.Logger) error {
 	now := store.Now()
 	if err := mendAhead(ctx, store, log, now); err != nil && (store.RefusesRow(err) || lifecycle.IsLocked(store, err)) {

@@ -38,7 +38,7 @@ func endTogether(ctx context.Context, store engine.Store, which db.EndPausesPara
 	return ended, nil
 }
 
-// endApart ends each pause that is over in a transaction of its own and returns the number of ended ones.
+// endApart ends each pause that is over in a separate transaction and returns the number of ended ones.
 func endApart(ctx context.Context, store engine.Store, now int64) (ended int64, err error) {
 	var pauses []db.Pause
 	err = store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {

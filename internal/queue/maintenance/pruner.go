@@ -19,29 +19,28 @@ import (
 
 const (
 	// Pruning runs every minute, and sooner where a pass would find more than pruneMany jobs: a million at once are much work beside
-	// the claims, and on PostgreSQL new jobs take new places before vacuum gives back those (docs/decisions/0040-pruning.md).
+	// the claims, and on PostgreSQL new jobs take new space before vacuum frees the old (docs/decisions/0040-pruning.md).
 	pruneEvery   = time.Minute
 	pruneMany    = 50_000
 	pruneSoonest = time.Second
-	pruneFailed  = 10 * time.Second // at least, after an error
+	pruneFailed  = 10 * time.Second // the shortest pause after an error
 
-	// Beside an old transaction on PostgreSQL a pass goes through all dead rows before it finds the first job. Sooner than in a
-	// minute it rests for this many times as long as that took.
+	// Beside an old transaction on PostgreSQL a pass reads all dead rows before it finds the first job. A pause of less than a
+	// minute is at least this many times the duration of that read.
 	pruneRest = 9
 
-	// When it looks at many more jobs than it finds to remove, it is to take no more than a hundredth of the time, but runs
-	// once an hour.
+	// A pass that reads many more jobs than it removes should take at most a hundredth of the time, but runs once an hour.
 	pruneLatest = time.Hour
 	pruneShare  = 100
-	pruneWorth  = 10 // looks for each job removed
+	pruneWorth  = 10 // the number of read jobs that are worth one removed job
 
-	keepWorkers = 7 * 24 * time.Hour // rows of workers that ended
+	keepWorkers = 7 * 24 * time.Hour // for the rows of workers that ended
 )
 
 // Forever, as a retention, keeps jobs until a caller deletes them.
 const Forever = prune.Forever
 
-// Retention is how long ended jobs, the audit log and the history are kept: a time, or, but for the history, Forever.
+// Retention holds the times for which ended jobs, the audit log and the history are kept. Each may be Forever, except those of the history.
 type Retention struct {
 	Done      time.Duration
 	Cancelled time.Duration
@@ -51,7 +50,7 @@ type Retention struct {
 	Minutes   time.Duration
 }
 
-// Pruner removes what has been kept for its retention.
+// Pruner removes jobs, audit notes and history steps after their retention.
 type Pruner struct {
 	Scope     *engine.Scope
 	Retention Retention
@@ -59,7 +58,7 @@ type Pruner struct {
 	Notes     *refusal.Notes
 	Pruned    func() // called after jobs were removed; optional
 
-	parts []*part // of a pass
+	parts []*part // the parts of a pass
 }
 
 // Name implements Service.
@@ -81,7 +80,7 @@ func (p *Pruner) Run(ctx context.Context) {
 	})
 }
 
-// keepPruning makes passes until ctx ends: the first after a while, then every minute, or more or less often.
+// keepPruning makes passes until ctx ends: the first after a given time, the next ones after a minute, or sooner or later.
 func keepPruning(ctx context.Context, first time.Duration, pass func() (prune.Result, error)) {
 	pause, last := first, time.Now().Add(-pruneEvery)
 	for outage.Sleep(ctx, pause) {
@@ -95,19 +94,19 @@ func keepPruning(ctx context.Context, first time.Duration, pass func() (prune.Re
 	}
 }
 
-// pruneAgain is the pause after a pass that began so long after the one before. What it found tells how fast jobs end that others
-// do not prune, and so when there are pruneMany again, or as many as it looked at in vain. It may just have come behind another
-// process's pass, and so waits twice as long at most, and is not judged by what it looked at.
+// pruneAgain returns the pause after a pass that began the time since after the one before. The jobs that it found show how fast
+// jobs end that others do not prune, and so when there are pruneMany again, or as many as it read in vain. The pass may have come
+// just after another process's pass; so it waits twice as long at most, and is not judged by the jobs that it read.
 func pruneAgain(sum prune.Result, since, took time.Duration) time.Duration {
 	if since >= pruneEvery && sum.Examined > pruneWorth*sum.Deleted {
 		return min(max(pruneEvery, pruneShare*took), pruneLatest)
 	}
 	worth := max(pruneMany, sum.Examined-sum.Deleted)
-	next := time.Duration(float64(since) * min(2, float64(worth)/float64(sum.Deleted))) // twice, where there were none
+	next := time.Duration(float64(since) * min(2, float64(worth)/float64(sum.Deleted))) // twice, if the pass removed none
 	return min(max(pruneSoonest, pruneRest*sum.FirstRead, next-took), pruneEvery)
 }
 
-// Pass removes once what is old enough. What the database does not let go, or a part that fails, keeps no other part from it.
+// Pass makes one pass. A refusal of the database, or a part that fails, stops no other part.
 func (p *Pruner) Pass(ctx context.Context) (sum prune.Result, err error) {
 	if p.parts == nil {
 		p.parts = p.allParts()
@@ -130,7 +129,7 @@ func (p *Pruner) Pass(ctx context.Context) (sum prune.Result, err error) {
 			errs = append(errs, err)
 		}
 		if ctx.Err() != nil || err != nil && p.Scope.Store.CanRetry(err) {
-			break // so would the others
+			break // the other parts would fail too
 		}
 	}
 	if sum.Deleted > 0 && p.Pruned != nil {
@@ -139,12 +138,12 @@ func (p *Pruner) Pass(ctx context.Context) (sum prune.Result, err error) {
 	return sum, errors.Join(errs...)
 }
 
-// part is what a pass does beside its other parts.
+// part is one kind of work of a pass, independent of the others.
 type part struct {
 	name     string
 	run      func(context.Context) (prune.Result, error)
-	refusals int       // in a row
-	again    time.Time // not before, when the database refused it
+	refusals int       // the number in a row
+	again    time.Time // the earliest time of the next try after a refusal
 }
 
 func (p *Pruner) allParts() (parts []*part) {
@@ -175,7 +174,7 @@ func (p *Pruner) declarations(ctx context.Context) error {
 	})
 }
 
-// workers removes old rows of workers that ended: all at once, or, when the database does not let one of them go, each by itself.
+// workers removes old rows of ended workers: all at once, or one by one when the database refuses to remove one of them.
 func (p *Pruner) workers(ctx context.Context) error {
 	before := core.Micros(p.Scope.Now().Add(-keepWorkers))
 	err := p.write(ctx, "rows of workers", func(ctx context.Context, q db.Querier) error {
@@ -209,7 +208,7 @@ func (p *Pruner) workers(ctx context.Context) error {
 	return cmp.Or(err, refused)
 }
 
-// audit removes old notes of changes.
+// audit removes old audit notes.
 func (p *Pruner) audit(ctx context.Context) error {
 	for again := p.Retention.Audit != Forever; again; {
 		err := p.write(ctx, "changes", func(ctx context.Context, q db.Querier) error {
@@ -224,7 +223,7 @@ func (p *Pruner) audit(ctx context.Context) error {
 	return nil
 }
 
-// refusals removes what is known of jobs that the database refused and that are gone or have gone on.
+// refusals removes notes on refused jobs that are gone or have gone on.
 func (p *Pruner) refusals(ctx context.Context) error {
 	return p.write(ctx, "refusals", func(ctx context.Context, q db.Querier) error {
 		_, err := q.DeleteOldRefusals(ctx)
@@ -237,7 +236,7 @@ func (p *Pruner) freeIDs(ctx context.Context) error {
 	return p.write(ctx, "rows that only kept ids", p.Scope.Store.Upkeep().FreeIDs)
 }
 
-// uniqueKeys removes unique keys that were taken until a time that is over.
+// uniqueKeys removes unique keys whose period is over.
 func (p *Pruner) uniqueKeys(ctx context.Context) error {
 	for again := true; again; {
 		err := p.write(ctx, "unique keys", func(ctx context.Context, q db.Querier) error {

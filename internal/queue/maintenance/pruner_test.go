@@ -54,9 +54,9 @@ func TestPruneAgain(t *testing.T) {
 func TestKeepPruning(t *testing.T) {
 	for _, test := range []struct {
 		name        string
-		rate        float64       // jobs that end in a second
-		each        time.Duration // to remove one
-		least, most int64         // that a pass removes
+		rate        float64       // the number of jobs that end in a second
+		each        time.Duration // the time to remove one job
+		least, most int64         // the bounds for the jobs that a pass removes
 	}{
 		{"many", 20_000, 2 * time.Microsecond, 0.99 * pruneMany, 1.01 * pruneMany},
 		{"more than in a second", 100_000, 2 * time.Microsecond, 124_000, 126_000},
@@ -84,7 +84,7 @@ func TestKeepPruning(t *testing.T) {
 	}
 }
 
-// Where there is nothing to do, and after errors, the next pass comes so much later, from the first on.
+// Where there is nothing to do, and after errors, the pauses between passes grow, from the first pass on.
 func TestKeepPruningPauses(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -115,7 +115,7 @@ func TestKeepPruningPauses(t *testing.T) {
 	}
 }
 
-// Several processes make not many more passes together than one would.
+// Several processes together make few more passes than one process would.
 func TestKeepPruningTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const processes, rate = 8, 20_000
@@ -144,13 +144,13 @@ func TestKeepPruningTogether(t *testing.T) {
 		if limit := 3600 * rate / pruneMany * 5 / 4; passes > limit {
 			t.Errorf("%d passes, at most %d may be", passes, limit)
 		}
-		if limit := int64(10 * pruneMany); most > limit { // a minute brings 1,200,000
+		if limit := int64(10 * pruneMany); most > limit { // 1,200,000 jobs end in a minute
 			t.Errorf("one pass removed %d jobs, at most %d may be", most, limit)
 		}
 	})
 }
 
-// How long a pass takes to find the first job is told apart from what it does then.
+// The time in which a pass finds the first job is measured apart from the rest of the pass.
 func TestPruneWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const walk = 2 * time.Second
@@ -194,7 +194,7 @@ func (q pruningQuerier) GetPruneStep(context.Context, db.GetPruneStepParams) (db
 	return db.GetPruneStepRow{LastID: 1}, nil
 }
 
-// A part of a pass that is refused or fails stops no other; one that is refused is tried at growing intervals.
+// A part of a pass that is refused or fails stops no other part; a refused part is tried at growing intervals.
 func TestPrunePartsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal, fault := errors.New("refused"), errors.New("broken")
@@ -218,7 +218,7 @@ func TestPrunePartsThatFail(t *testing.T) {
 	})
 }
 
-// refusing is a store that refuses rows by one error.
+// refusing is a store that refuses rows with one error.
 type refusing struct {
 	engine.Store
 	refusal error

@@ -23,18 +23,18 @@ import (
 type Rescuer struct {
 	Store      engine.Store
 	Log        *slog.Logger
-	MaxCrashes int          // a job fails with this crash
+	MaxCrashes int          // the number of crashes at which a job fails
 	FailAll    bool         // Boot fails all jobs of gone workers; optional
 	Self       func() int64 // the id of the caller's own worker, which is not gone; 0 for none. Optional
 	Rescued    func()       // called after jobs were reset; optional
 	Notes      *refusal.Notes
 
 	began   atomic.Int64 // the time of Boot, in microseconds; 0 before it
-	workers atomic.Int64 // how many were live at the last Housework
-	refused atomic.Bool  // the database has refused a job: all are not tried together until none is stuck
+	workers atomic.Int64 // the number of live workers at the last Housework
+	refused atomic.Bool  // the database has refused a job: jobs are not reset together until none is stuck
 }
 
-// Workers returns how many workers were live at the last Housework, the caller's own one included.
+// Workers returns the number of live workers at the last Housework, including the caller's own.
 func (r *Rescuer) Workers() int64 { return r.workers.Load() }
 
 func (r *Rescuer) self() int64 {
@@ -44,14 +44,14 @@ func (r *Rescuer) self() int64 {
 	return r.Self()
 }
 
-// Boot looks after jobs whose worker is gone, before the first claim. It goes by locks: a lease that is over may be that
-// of a worker which wakes up with this machine at this moment. The heartbeat judges those a little later. Where there is no lock
-// any more, as in a restored backup, a lease that is over tells.
+// Boot resets jobs of gone workers before the first claim. It judges by locks: an expired lease may belong to a worker that
+// wakes up with this machine at this moment. The heartbeat judges leases a little later. Where a lock no longer exists, as in a
+// restored backup, an expired lease decides.
 func (r *Rescuer) Boot(ctx context.Context) error {
 	r.began.Store(core.Micros(r.Store.Now()))
 	err := errors.Join(r.EndGoneWorkers(ctx, r.FailAll, 0), r.resetStuck(ctx, r.FailAll, 0))
 	if err != nil && ctx.Err() == nil && outage.Unusable(err) == nil && !r.Store.CanRetry(err) {
-		// One row that the database does not let go (say, for an application's own trigger) must not keep workers from
+		// One row that the database refuses to reset (say, by an application's trigger) must not keep workers from
 		// starting. The heartbeat tries again.
 		r.Log.Error("cannot rescue jobs of gone workers", "error", err)
 		return nil
@@ -59,14 +59,14 @@ func (r *Rescuer) Boot(ctx context.Context) error {
 	return err
 }
 
-// All does what runners do all the time, once: it resets the jobs of workers whose lock is free or whose lease is over.
+// All does the regular work of runners once: it resets the jobs of workers whose lock is free or whose lease is over.
 func (r *Rescuer) All(ctx context.Context) error {
 	now := core.Micros(r.Store.Now())
 	return errors.Join(r.EndGoneWorkers(ctx, false, now), r.resetStuck(ctx, false, now))
 }
 
 // EndGoneWorkers ends the workers whose lock can be taken, or whose lease ended before a time (0 judges no lease), and resets
-// their jobs. One that cannot be looked after does not keep the others from it.
+// their jobs. A failure for one worker does not stop the work for the others.
 func (r *Rescuer) EndGoneWorkers(ctx context.Context, failAll bool, before int64) error {
 	var workers []db.Worker
 	err := r.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -94,9 +94,9 @@ func (r *Rescuer) EndGoneWorkers(ctx context.Context, failAll bool, before int64
 	return errors.Join(errs...)
 }
 
-// endGoneWorker resets the jobs of another worker if that is gone: by its lock, if that seems free; because its lease
-// ended before a time (0 judges no lease) or was written by a clock that was ahead; or because its lock is missing and its lease ended
-// before Boot. The lock stays taken until that is committed.
+// endGoneWorker resets the jobs of another worker if it is gone: by its lock, if that seems free; because its lease ended before a
+// time (0 judges no lease) or was written by a clock that was ahead; or because its lock is missing and its lease ended before Boot.
+// The lock stays taken until that is committed.
 func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll bool, before int64) error {
 	if w.ID == r.self() {
 		return nil
@@ -121,17 +121,17 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 			reason = core.EndStopped
 		}
 	case w.LeaseUntil < before, state == engine.LockMissing && w.LeaseUntil < r.began.Load():
-		reason = "lost" // its process is stopped, or on another host, or the database is a restored backup
+		reason = "lost" // the worker's process is stopped, or on another host, or the database is a restored backup
 	case before > 0 && (w.LockKey == "" || state == engine.LockMissing) && w.HeartbeatAt > before+core.ClockAhead.Microseconds():
-		reason = "lost" // it wrote by a clock that was ahead, and has not renewed its lease by the right one
+		reason = "lost" // the worker wrote its lease by a clock that was ahead, and has not renewed it by the right one
 	default:
 		return nil
 	}
 	return r.Reset(ctx, failAll, before, &db.EndWorkerParams{EndReason: reason, ID: w.ID}, w.Name)
 }
 
-// resetStuck resets jobs that run although their worker has ended, and those whose lease ended before a time (0 judges no
-// lease).
+// resetStuck resets jobs that still run although their worker has ended, and jobs whose lease ended before a time (0
+// judges no lease).
 func (r *Rescuer) resetStuck(ctx context.Context, failAll bool, before int64) error {
 	work, err := r.Housework(ctx, before)
 	if err != nil || work.Stuck == 0 {
@@ -140,7 +140,7 @@ func (r *Rescuer) resetStuck(ctx context.Context, failAll bool, before int64) er
 	return r.Reset(ctx, failAll, before, nil, "")
 }
 
-// Housework counts what there is to look after: jobs are stuck whose lease ended before a time (0 judges no lease).
+// Housework counts the work for a rescuer: jobs are stuck whose lease ended before a time (0 judges no lease).
 func (r *Rescuer) Housework(ctx context.Context, before int64) (work db.CountHouseworkRow, err error) {
 	err = r.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		work, err = q.CountHousework(ctx, db.CountHouseworkParams{WorkerID: r.self(), LeaseBefore: before})
@@ -156,18 +156,18 @@ func (r *Rescuer) Housework(ctx context.Context, before int64) (work db.CountHou
 	return work, nil
 }
 
-// rescued is what one rescue did.
+// rescued holds the results of one rescue.
 type rescued struct {
-	ended    bool // the worker
+	ended    bool // the worker was ended
 	released int64
 	attempts int64
 	final    []db.EndStuckJobsRow
 	reset    []db.ResetStuckJobsRow
 }
 
-// Reset ends a worker, when one is given, and resets all stuck jobs: to be cancelled if that was asked, failed if no attempt
-// is left, they crashed too often or failAll, pending otherwise. Of several rescuers one does the work. Jobs that the database
-// refuses to reset are set aside, and all others are reset.
+// Reset ends a worker, when one is given, and resets all stuck jobs. A job becomes cancelled if that was requested, failed if
+// no attempt is left, if it crashed too often or with failAll, and pending otherwise. Of several rescuers one does the work.
+// Jobs that the database refuses to reset are set aside, and all others are reset.
 func (r *Rescuer) Reset(ctx context.Context, failAll bool, before int64, end *db.EndWorkerParams, name string) error {
 	var err error
 	if !r.refused.Load() {
@@ -183,7 +183,7 @@ func (r *Rescuer) Reset(ctx context.Context, failAll bool, before int64, end *db
 	return nil
 }
 
-// resetApart is Reset with the end of the worker by itself, and then its jobs: some together, as far as the database takes that.
+// resetApart is Reset in parts: the end of the worker by itself, and then its jobs, together as far as the database accepts that.
 func (r *Rescuer) resetApart(ctx context.Context, failAll bool, before int64, end *db.EndWorkerParams, name string) error {
 	if end != nil {
 		if err := r.resetOnly(ctx, failAll, before, end, name, "[]"); err != nil {
@@ -227,7 +227,7 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 		if done.ended = n > 0; err != nil || !done.ended {
 			return done, err
 		}
-		if end.EndReason == core.EndStopped && ids == "" { // otherwise the database may refuse some of them
+		if end.EndReason == core.EndStopped && ids == "" { // in other cases the database may refuse some of them
 			if done.released, err = lifecycle.ReleaseHeld(ctx, q, now, end.ID); err != nil {
 				return done, err
 			}
@@ -255,7 +255,7 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 	return done, done.left().Conclude(ctx, q, now)
 }
 
-// left is what a rescue did to jobs.
+// left returns the changes of a rescue for the counts.
 func (done rescued) left() lifecycle.Left {
 	left := lifecycle.NewLeft()
 	for _, job := range done.final {
@@ -268,7 +268,7 @@ func (done rescued) left() lifecycle.Left {
 	return left
 }
 
-// count returns how many jobs a rescue ended with a status.
+// count returns the number of jobs that a rescue ended with a status.
 func (done rescued) count(status jobtype.Status) (n int) {
 	for _, job := range done.final {
 		if job.Status == string(status) {
@@ -278,7 +278,7 @@ func (done rescued) count(status jobtype.Status) (n int) {
 	return n
 }
 
-// tell logs and announces what was committed.
+// tell logs and announces the results of a committed rescue.
 func (r *Rescuer) tell(done rescued, end *db.EndWorkerParams, name string) {
 	failed, cancelled := done.count(jobtype.StatusFailed), done.count(jobtype.StatusCancelled)
 	if done.ended {

@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// Notes are added up every few seconds. Readers add up the rest, so this bounds what they read; adding up takes at most a
-	// hundredth of the time.
+	// Notes are added up every few seconds. Readers add up the rest, so this bounds the notes that they read; adding up takes
+	// at most a hundredth of the time.
 	rollupEvery = 5 * time.Second
 	rollupShare = 100
 	rollupMost  = 10_000 // notes in one transaction
 	rollupLook  = time.Minute
-	rollupLast  = 5 * time.Second // the limit of Finish
-	rollupSkips = 100             // notes that the database refuses, before one call gives up
+	rollupLast  = 5 * time.Second // the time limit of Finish
+	rollupSkips = 100             // the number of refused notes after which one call gives up
 )
 
-// Rollup adds up what transactions note of jobs, and how long jobs of this process waited and ran, to the counts and to the
-// history. Make one with NewRollup. All methods may be called concurrently, but for Run and Finish.
+// Rollup adds the notes of transactions about jobs, and the waiting and running times of this process's jobs, to the counts
+// and to the history. Make one with NewRollup. All methods except Run and Finish may be called concurrently.
 type Rollup struct {
 	scope *engine.Scope
 	log   *slog.Logger
 	notes *refusal.Notes
-	names *stats.Names // of the history
+	names *stats.Names // bounds the names in the history
 
 	mu        sync.Mutex
 	durations stats.Durations // not yet in the history
 	noted     bool            // the database may hold notes to add up
 }
 
-// NewRollup returns a Rollup that looks for notes of other processes first. names is for how many names a step of the history has
-// rows.
+// NewRollup returns a Rollup that first looks for notes of other processes. names is the number of names with their own rows in a
+// step of the history.
 func NewRollup(scope *engine.Scope, log *slog.Logger, notes *refusal.Notes, names int) *Rollup {
 	return &Rollup{scope: scope, log: log, notes: notes, names: &stats.Names{Most: names}, durations: stats.Durations{}, noted: true}
 }
@@ -87,10 +87,10 @@ func (r *Rollup) Finish(ctx context.Context) {
 	}
 }
 
-// Note says that the database holds notes to add up.
+// Note tells the Rollup that the database holds notes to add up.
 func (r *Rollup) Note() { r.Add(nil) }
 
-// Add notes durations, and that the database holds notes to add up. It keeps nothing of its argument.
+// Add records durations, and that the database holds notes to add up. It keeps no reference to its argument.
 func (r *Rollup) Add(durations stats.Durations) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *Rollup) Add(durations stats.Durations) {
 	r.noted = true
 }
 
-// AddJob notes how long one job waited and ran, from the time on at which it ended.
+// AddJob records the waiting and running time of one job that ended at a time.
 func (r *Rollup) AddJob(queue, kind string, at time.Time, waited, ran time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +116,7 @@ func (r *Rollup) addUp(ctx context.Context) error {
 		return nil
 	}
 	if errors.Is(err, jobtype.ErrUnknownOutcome) {
-		left = nil // they may have been added, and better too few than twice
+		left = nil // the durations may have been added: they are rather lost than counted twice
 	}
 	r.Add(left)
 	return err
@@ -131,8 +131,8 @@ func (r *Rollup) take() (durations stats.Durations, noted bool) {
 	return durations, noted
 }
 
-// addUp moves the notes that the database holds into the sums, together with durations. It returns those of the durations
-// that were not added. What the database refuses to add keeps nothing else from it: the error then is of the last refusal.
+// addUp adds the notes in the database and durations to the sums. It returns the durations that were not added. A refusal
+// of the database stops nothing else; the error is then the last refusal.
 func addUp(ctx context.Context, scope *engine.Scope, durations stats.Durations, names *stats.Names) (left stats.Durations, err error) {
 	a := adder{scope: scope, names: names, durations: durations, after: math.MinInt64, most: rollupMost}
 	for more := true; more && err == nil; {
@@ -152,17 +152,17 @@ func addUp(ctx context.Context, scope *engine.Scope, durations stats.Durations, 
 	return a.left, err
 }
 
-// adder is one addUp.
+// adder holds the state of one addUp.
 type adder struct {
 	scope     *engine.Scope
 	names     *stats.Names
 	durations stats.Durations // to be added with the next notes
-	left      stats.Durations // not to be added with notes
-	after     int64           // the last note that is skipped
-	most      int64           // notes in one transaction
+	left      stats.Durations // not yet added, and not to be added with notes
+	after     int64           // the id of the last skipped note: only later ones are added
+	most      int64           // the largest number of notes in one transaction
 	more      bool
 	skipped   int
-	refused   error // the last
+	refused   error // the last refusal
 }
 
 func (a *adder) add(ctx context.Context, most int64, durations stats.Durations) error {
@@ -172,7 +172,7 @@ func (a *adder) add(ctx context.Context, most int64, durations stats.Durations) 
 	})
 }
 
-// next adds the next notes. When the database refuses that, it takes fewer of them the next time, and skips one that is refused by
+// next adds the next notes. When the database refuses them, it takes fewer the next time, and skips a note that is refused by
 // itself.
 func (a *adder) next(ctx context.Context) (more bool, err error) {
 	err = a.add(ctx, a.most, a.durations)

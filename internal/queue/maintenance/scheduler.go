@@ -18,46 +18,46 @@ import (
 )
 
 const (
-	// scheduleLook is how often a scheduler looks for schedules that are new or were changed, and for the end of a job that one waits
-	// for.
+	// scheduleLook is the interval of a scheduler's looks for schedules that are new or were changed, and for the end of a job that a
+	// schedule waits for.
 	scheduleLook = time.Second
 
-	// scheduleGap is the longest time between two looks that makes no tick a missed one.
+	// scheduleGap is the longest time between two looks after which ticks between them do not count as missed.
 	scheduleGap = 10 * time.Second
 
-	// scheduleJudge is how long a scheduler leaves missed ticks to others that have looked for longer.
+	// scheduleJudge is the time for which a scheduler leaves missed ticks to others that have looked for longer.
 	scheduleJudge = 2 * time.Second
 
 	scheduleMost = 100  // schedules in one transaction
-	scheduleJobs = 1000 // jobs after which a transaction enqueues those of no other schedule
+	scheduleJobs = 1000 // the number of jobs after which a transaction begins no other schedule
 
-	// After what time a schedule is tried again: one that this worker could not serve, and one that another transaction has locked, itself
-	// or its last job. One whose job the database refuses is tried again at growing intervals: see refusal.Again.
+	// The times after which a schedule is tried again: one that this worker could not serve, and one that another transaction has locked,
+	// itself or its last job. One whose job the database refuses is tried again at growing intervals: see refusal.Again.
 	scheduleAgain  = time.Minute
 	scheduleLocked = time.Second
 
-	// scheduleFault is for how long a schedule must be overdue before people are told why this worker cannot serve it: another worker may.
+	// scheduleFault is the overdue time after which people see why this worker cannot serve a schedule: another worker may.
 	scheduleFault = 10 * time.Second
 )
 
 // Scheduler enqueues the jobs of schedules when they are due, ends pauses that end by themselves, releases successors whose unique keys
-// are free, and ends jobs that were not started in time. Any number of them may work on one queue.
+// are free, and ends jobs that were not started in time. Any number of schedulers may work on one queue.
 type Scheduler struct {
 	Store    engine.Store
 	Log      *slog.Logger
-	Declared string // a JSON list of the schedules that the worker's program declares; it also serves those that no program does
+	Declared string // a JSON list of the schedules that the worker's program declares; it also serves schedules that no program declares
 	Notes    *refusal.Notes
 	Changed  func() // called after jobs were enqueued, cancelled or expired; optional
 
 	since, judge time.Time            // by the clock of due times: see schedule.Watch
-	looked       time.Time            // by the process's clock
-	clock        time.Time            // at the same moment
-	aside        map[string]time.Time // schedules that are not tried before a time
-	refused      map[string]int       // how often, in a row, the database has refused the job of a schedule
-	told         map[string]string    // what the log says of those that this worker cannot serve
-	releasing    *outage.Outage       // of successors
-	resuming     *outage.Outage       // of queues and kinds whose pause is over
-	resumeAgain  time.Time            // when those are tried again that the database refused to resume
+	looked       time.Time            // the last look, by the process's clock
+	clock        time.Time            // the clock of due times at looked
+	aside        map[string]time.Time // the earliest time of the next try, by schedule
+	refused      map[string]int       // the number of times in a row that the database has refused the job of a schedule
+	told         map[string]string    // the logged reasons why this worker cannot serve a schedule
+	releasing    *outage.Outage       // failures to release successors
+	resuming     *outage.Outage       // failures to resume queues and kinds whose pause is over
+	resumeAgain  time.Time            // the next try for pauses that the database refused to end
 	ahead        *ahead
 }
 
@@ -97,15 +97,15 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// forget forgets what failed before.
+// forget clears the records of earlier failures.
 func (s *Scheduler) forget() {
 	s.releasing, s.resuming, s.resumeAgain = outage.New(s.Log), outage.New(s.Log), time.Time{}
 	s.ahead = &ahead{refused: outage.New(s.Log)}
 	s.aside, s.refused, s.told = map[string]time.Time{}, map[string]int{}, map[string]string{}
 }
 
-// watch returns what the scheduler knows of the time before now. A process that stood still or could not look, and a clock that was
-// set, know nothing. looked is called after a look.
+// watch returns the scheduler's knowledge of the time before now. It has none after its process stood still or could not look, and
+// after a clock was set. The caller calls looked after a look.
 func (s *Scheduler) watch() (w schedule.Watch, looked func()) {
 	at, now := time.Now(), s.Store.Now()
 	passed := at.Sub(s.looked)
@@ -117,8 +117,8 @@ func (s *Scheduler) watch() (w schedule.Watch, looked func()) {
 	return schedule.Watch{Now: now, Since: s.since, Judge: s.judge}, func() { s.looked, s.clock = at, now }
 }
 
-// look does what is due, and returns when there is something next; zero if there is nothing, or if it is overdue. It reports whether more
-// schedules may be new, which the next look deals with.
+// look does the due work, and returns the time of the next work; zero if there is none, or if it is overdue. It reports whether more
+// schedules may be new, which the next look handles.
 func (s *Scheduler) look(ctx context.Context) (next time.Time, more bool, err error) {
 	w, looked := s.watch()
 	served, err := s.serve(ctx, w)
@@ -130,8 +130,8 @@ func (s *Scheduler) look(ctx context.Context) (next time.Time, more bool, err er
 	return next, served.more, err
 }
 
-// Once does what is due now, as a scheduler does that has looked all the time since a moment. It returns when there is something next;
-// zero if there is nothing.
+// Once does the work that is due now, as a scheduler that has looked all the time since a moment. It returns the time of the next
+// work; zero if there is none.
 func (s *Scheduler) Once(ctx context.Context, since time.Time) (next time.Time, err error) {
 	s.forget()
 	for {
@@ -145,14 +145,14 @@ func (s *Scheduler) Once(ctx context.Context, since time.Time) (next time.Time, 
 	}
 }
 
-// served is what a look at schedules and pauses leaves to do.
+// served is the result of serving schedules and pauses.
 type served struct {
-	next    time.Time // when the next one is due; zero if none is, or if it is overdue
-	startBy int64     // by when the first job must start that has to, in microseconds; 0 if none has
+	next    time.Time // the time of the next due schedule or pause; zero if there is none, or if it is overdue
+	startBy int64     // the earliest start-by time of a waiting job, in microseconds; 0 if there is none
 	more    bool      // more schedules may be new
 }
 
-// serve deals with schedules and pauses.
+// serve handles schedules and pauses.
 func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (done served, err error) {
 	now := core.Micros(w.Now)
 	if err := s.ahead.look(ctx, s.Store, s.Log); err != nil {
@@ -177,10 +177,10 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (done served, e
 		}
 	}
 	var failed error
-	if free { // last: it may have to wait for a caller's transaction
+	if free { // last: the release may have to wait for a caller's transaction
 		failed = releaseFree(ctx, s.Store, now)
 	}
-	// The next look tries again: a key was taken again, or is refused.
+	// The next look tries again: a key was taken again, or the database refuses it.
 	note(s.releasing, failed, "successors of jobs with unique keys are released again", "releasing successors of jobs with unique keys failed; trying again")
 	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {
 		if at > now {
@@ -191,7 +191,7 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (done served, e
 	return done, nil
 }
 
-// resume ends pauses that are over. Schedules, and jobs with a time, do not wait for those that the database refuses to end.
+// resume ends pauses that are over. Schedules, and jobs with a time, do not wait for pauses that the database refuses to end.
 func (s *Scheduler) resume(ctx context.Context, now time.Time) error {
 	err := endPauses(ctx, s.Store)
 	if err != nil && !s.Store.RefusesRow(err) {
@@ -199,12 +199,12 @@ func (s *Scheduler) resume(ctx context.Context, now time.Time) error {
 	}
 	note(s.resuming, err, "pauses end again", "the database refuses to end pauses; trying again")
 	if s.resumeAgain = now; err != nil {
-		s.resumeAgain = now.Add(outage.Backoff(s.resuming.Failures())) // not longer: other pauses end meanwhile
+		s.resumeAgain = now.Add(outage.Backoff(s.resuming.Failures())) // no longer: other pauses end meanwhile
 	}
 	return nil
 }
 
-// note notes what became of a part of a look.
+// note records the result of a part of a look.
 func note(o *outage.Outage, err error, over, failed string) {
 	if err == nil {
 		o.Over(over)
@@ -213,7 +213,7 @@ func note(o *outage.Outage, err error, over, failed string) {
 	o.Failed(slog.LevelWarn, failed, "error", err)
 }
 
-// expire ends the jobs that were not started in time, if the first one had to start by then. It returns the earlier of the times at which
+// expire ends the jobs that were not started in time, if the first start-by time has passed. It returns the earlier of the times at which
 // a schedule or pause is due, and by which the next job must start.
 func (s *Scheduler) expire(ctx context.Context, done served) (time.Time, error) {
 	next, startBy := done.next, done.startBy
@@ -235,7 +235,7 @@ func (s *Scheduler) expire(ctx context.Context, done served) (time.Time, error) 
 	return next, nil
 }
 
-// isDue reports whether there may be something to fire.
+// isDue reports whether a schedule may have to fire.
 func isDue(work db.GetScheduleWorkRow, now int64) bool {
 	return work.Owed > 0 || work.NextAt >= 0 && work.NextAt <= now || work.NextDeclared >= 0 && work.NextDeclared <= now
 }
@@ -248,8 +248,8 @@ func (s *Scheduler) work(ctx context.Context) (work db.GetScheduleWorkRow, err e
 	return work, err
 }
 
-// fireAll does what is due of all schedules, some in each transaction. Then it finds the next ticks of some new ones, so that thousands
-// that are added at once do not hold up those that fall due meanwhile. It reports whether more may be new.
+// fireAll fires all due schedules, some in each transaction. Then it finds the next ticks of some new ones, so that thousands that are
+// added at once do not delay the schedules that fall due meanwhile. It reports whether more may be new.
 func (s *Scheduler) fireAll(ctx context.Context, w schedule.Watch) (more bool, err error) {
 	for ctx.Err() == nil {
 		names, err := s.due(ctx, w.Now)
@@ -261,7 +261,7 @@ func (s *Scheduler) fireAll(ctx context.Context, w schedule.Watch) (more bool, e
 			return false, err
 		}
 		if len(names) == 0 || !progress && len(names) < scheduleMost {
-			break // the others are another worker's, or locked
+			break // another worker has the others, or they are locked
 		}
 	}
 	names, err := s.fresh(ctx, w.Now)
@@ -272,7 +272,7 @@ func (s *Scheduler) fireAll(ctx context.Context, w schedule.Watch) (more bool, e
 	return len(names) == scheduleMost, errors.Join(err, ctx.Err())
 }
 
-// fireApart does what is due of some schedules, and sets those aside that this worker cannot serve. It reports whether it noted the next
+// fireApart fires some due schedules, and sets aside those schedules that this worker cannot serve. It reports whether it noted the next
 // tick of any.
 func (s *Scheduler) fireApart(ctx context.Context, names []string, w schedule.Watch) (progress bool, err error) {
 	if len(names) == 0 {
@@ -306,7 +306,7 @@ func (s *Scheduler) fresh(ctx context.Context, now time.Time) (names []string, e
 	return names, err
 }
 
-// setAside returns the schedules that are not tried yet, as a JSON list of names.
+// setAside returns the names of the set-aside schedules as a JSON list.
 func (s *Scheduler) setAside(now time.Time) string {
 	var without []string
 	for name, until := range s.aside {
@@ -319,11 +319,11 @@ func (s *Scheduler) setAside(now time.Time) string {
 	return core.JSONNames(without)
 }
 
-// fire does what is due of some schedules, in one transaction. Those that another transaction has locked are set aside for a moment.
+// fire fires some due schedules in one transaction. It sets schedules that another transaction has locked aside for a moment.
 func (s *Scheduler) fire(ctx context.Context, names []string, w schedule.Watch) (schedule.Fired, error) {
 	var fired schedule.Fired
 	var tried map[string]bool
-	// It does not wait for an application's transactions, which may last: all other schedules would wait too.
+	// The transaction does not wait for an application's transactions, which may last: all other schedules would wait too.
 	err := s.Store.InsertWith(engine.Briefly(ctx), "", func(ctx context.Context, q db.Querier) (inserted bool, err error) {
 		fired, tried = schedule.Fired{}, map[string]bool{}
 		list, err := q.TakeSchedules(ctx, core.JSONNames(names))
@@ -333,7 +333,7 @@ func (s *Scheduler) fire(ctx context.Context, names []string, w schedule.Watch) 
 		for _, row := range list {
 			tried[row.Name] = true
 			if len(fired.Jobs) >= scheduleJobs {
-				continue // they stay due
+				continue // these schedules stay due
 			}
 			if err := schedule.Fire(ctx, q, row, w, &fired); err != nil {
 				return false, err
@@ -356,7 +356,7 @@ func (s *Scheduler) fire(ctx context.Context, names []string, w schedule.Watch) 
 	return fired, nil
 }
 
-// tell tells others what was done. The commit has announced the jobs.
+// tell reports fired schedules to others. The commit has announced the jobs.
 func (s *Scheduler) tell(fired schedule.Fired) {
 	if fired.Cancelled {
 		s.Store.Announce(core.WorkReady | core.JobEnded)
@@ -371,7 +371,7 @@ func (s *Scheduler) tell(fired schedule.Fired) {
 	}
 }
 
-// cannot reports whether an error may be of one schedule alone: without it the others can be served.
+// cannot reports whether an error may concern one schedule alone: the others can be served without it.
 func (s *Scheduler) cannot(err error) bool {
 	return errors.Is(err, schedule.ErrLeft) || errors.As(err, new(*schedule.Fault)) || errors.Is(err, engine.ErrNotAdded) ||
 		errors.Is(err, lifecycle.ErrChanging) || s.Store.RefusesRow(err) || lifecycle.IsLocked(s.Store, err)
@@ -405,7 +405,7 @@ func (s *Scheduler) leave(ctx context.Context, name string, now time.Time, fault
 		case err != nil:
 			return err
 		case !refused && row.NextAt > core.Micros(now.Add(-scheduleFault)):
-			return nil // a worker that can may come
+			return nil // a worker that can serve it may come
 		}
 		return schedule.NoteFault(ctx, q, name, now, fault)
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// clocked is a store with nothing but a clock.
+// clocked is a store that only has a clock.
 type clocked struct {
 	engine.Store
 	now func() time.Time
@@ -17,7 +17,7 @@ type clocked struct {
 func (c clocked) Now() time.Time { return c.now() }
 
 // A scheduler that looks every second has looked all the time. One that stood still, could not reach the database, or whose clock was
-// set has not: ticks of that time are missed.
+// set has not: ticks of that time count as missed.
 func TestWhatASchedulerHasWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var set time.Duration

@@ -9,16 +9,16 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/outage"
 )
 
-// Service is work that goes on beside a runner's jobs.
+// Service is work that runs beside a runner's jobs.
 type Service interface {
-	// Name tells people which service it is.
+	// Name returns the name of the service for people.
 	Name() string
 
 	// Run works until ctx ends. It logs its failures and tries again.
 	Run(ctx context.Context)
 }
 
-// restartAfter is how long a service rests after a panic.
+// restartAfter is the pause of a service after a panic.
 const restartAfter = time.Second
 
 // Serve runs a service until ctx ends. A fault of the service that makes it panic ends neither the process nor the service: it is

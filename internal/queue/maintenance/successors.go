@@ -11,12 +11,12 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 )
 
-// freeMost is how many successors one transaction releases.
+// freeMost is the largest number of successors that one transaction releases.
 const freeMost = 1000
 
-// releaseFree lets the successors run whose unique keys are free: those of jobs that a caller has deleted or plain SQL has ended, and those
-// that were locked when the jobs before them ended. One that the database refuses keeps no other from it; the error is the last of theirs. It
-// wakes runners when there were any.
+// releaseFree releases the successors whose unique keys are free: successors of jobs that a caller has deleted or plain SQL has ended,
+// and successors that were locked when the jobs before them ended. A successor that the database refuses stops no other; the error is the
+// last refusal. It wakes runners when it released any.
 func releaseFree(ctx context.Context, store engine.Store, now int64) (last error) {
 	released := false
 	defer func() {
