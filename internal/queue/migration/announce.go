@@ -7,7 +7,7 @@ import (
 )
 
 // Announce logs which programs will be refused once the pending migrations have run. It logs nothing when programs of the present
-// schema will not be.
+// schema will still run.
 func Announce(log *slog.Logger, found engine.Schema) {
 	if found.Refuses != 0 {
 		log.Warn("migrations that are not compatible begin: programs of older schema versions will be refused",

@@ -10,9 +10,9 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// Compare returns what a database has of the migrations. applied lists the versions in goose's table, and recorded the version and the
-// runs_from of each row of sqluice_schema_versions, as the engines' statements write them: "1,2,3" and "17:17,18:17". The error
-// names a version that goose's table has and that is no migration of the project.
+// Compare returns the state of the migrations in a database. applied lists the versions in goose's table, and recorded the version and
+// the runs_from of each row of sqluice_schema_versions, as the engines' statements write them: "1,2,3" and "17:17,18:17". The error
+// names a version in goose's table that is no migration of the project.
 func (s Set) Compare(applied, recorded string) (engine.Schema, error) {
 	versions, err := numbers(applied)
 	if err != nil {
@@ -53,7 +53,7 @@ func foreign(version int64) error {
 		"a migration of your own needs a time stamp as its version (docs/changing-sql.md: Keep your changes when you upgrade)", version)
 }
 
-// refuses returns the version from which on programs run once the pending migrations have run, and 0 when those of today do.
+// refuses returns the oldest version whose programs run after the pending migrations, and 0 when today's programs still do.
 func (s Set) refuses(schema engine.Schema) (int64, error) {
 	if schema.Have == 0 {
 		return 0, nil
@@ -72,7 +72,7 @@ func (s Set) refuses(schema engine.Schema) (int64, error) {
 	return most, nil
 }
 
-// pairs returns the numbers of a list of pairs, the second by the first.
+// pairs returns the second numbers of a list of pairs, by the first.
 func pairs(list string) (map[int64]int64, error) {
 	all := map[int64]int64{}
 	for text := range splitList(list) {
@@ -88,7 +88,7 @@ func pairs(list string) (map[int64]int64, error) {
 	return all, nil
 }
 
-// numbers returns the numbers of a list, sorted, each once.
+// numbers returns the distinct numbers of a list in ascending order.
 func numbers(list string) ([]int64, error) {
 	var all []int64
 	for text := range splitList(list) {
@@ -102,7 +102,7 @@ func numbers(list string) ([]int64, error) {
 	return slices.Compact(all), nil
 }
 
-// splitList returns the items of a list, none of an empty one.
+// splitList returns the items of a list, and none for an empty list.
 func splitList(list string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' })
 }

@@ -13,14 +13,14 @@ import (
 // firstOwn is the first version of the owner's range: goose's time stamps have fourteen digits.
 const firstOwn = 10_000_000_000_000
 
-// Recorded is the first version that adds a row to sqluice_schema_versions. No program runs on an older schema than its own, and on a
-// newer one only from this version on.
+// Recorded is the first version that adds a row to sqluice_schema_versions. A program never runs on an older schema than its own, and
+// on a newer one only from this version on.
 const Recorded = 17
 
 // Migration is one migration of an engine.
 type Migration struct {
 	Version int64
-	Name    string // of its file
+	Name    string // the name of its file
 }
 
 // IsOwn reports whether the migration is one of the database's owner.
@@ -28,7 +28,7 @@ func (m Migration) IsOwn() bool { return isOwn(m.Version) }
 
 func isOwn(version int64) bool { return version >= firstOwn }
 
-// Set is the migrations of an engine, in the order of their versions.
+// Set holds the migrations of an engine, in the order of their versions.
 type Set struct {
 	files fs.FS
 	list  []Migration
@@ -69,7 +69,7 @@ func (s Set) Newest() (version int64) {
 // record matches the row of sqluice_schema_versions that a migration adds.
 var record = regexp.MustCompile(`(?i)\bsqluice_schema_versions\s*\(version, runs_from\)\s*VALUES\s*\((\d+), (\d+)\)`)
 
-// RunsFrom returns the version of the schema from which on programs run on what a migration makes. One without a row in
+// RunsFrom returns the oldest version of the schema whose programs run after a migration. A migration without a row in
 // sqluice_schema_versions runs with programs of its own version, and the owner's with all.
 func (s Set) RunsFrom(version int64) (int64, error) {
 	i := slices.IndexFunc(s.list, func(m Migration) bool { return m.Version == version })

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// set has migrations of the project, of which the last three record themselves, and one of the owner.
+// set returns migrations of the project, of which the last three record themselves, and one of the owner.
 func set(t *testing.T) Set {
 	t.Helper()
 	files := fstest.MapFS{"20261128120000_region.sql": {Data: []byte("ALTER")}}
