@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// logEvery is how often an outage that goes on is logged.
+// logEvery is the interval of the log lines during an outage.
 const logEvery = 30 * time.Second
 
-// Outage logs something that fails again and again, as when the database is away: at its beginning with the cause, now and
-// then while it lasts, and at its end. One goroutine uses it.
+// Outage logs an operation that fails again and again, as when the database is away: at the beginning with the cause, at
+// intervals while it lasts, and at the end. One goroutine uses it.
 type Outage struct {
 	log      *slog.Logger
 	now      func() time.Time
-	failures int       // in a row
-	began    time.Time // the first of them
-	logged   time.Time // the last that was logged
+	failures int       // the number in a row
+	began    time.Time // the time of the first of them
+	logged   time.Time // the time of the last logged failure
 }
 
 // New returns an Outage without a failure.
 func New(log *slog.Logger) *Outage { return &Outage{log: log, now: time.Now} }
 
-// Lasts returns how long there has been nothing but failures.
+// Lasts returns the time since the first of the present failures; 0 without one.
 func (o *Outage) Lasts() time.Duration {
 	if o.failures == 0 {
 		return 0
@@ -30,10 +30,10 @@ func (o *Outage) Lasts() time.Duration {
 	return o.now().Sub(o.began)
 }
 
-// Failures returns how many failures in a row there were.
+// Failures returns the number of failures in a row.
 func (o *Outage) Failures() int { return o.failures }
 
-// Failed notes a failure. It logs the first one, and then one each logEvery, at the level; it logs all others at debug level.
+// Failed records a failure. It logs the first one, and then one each logEvery, at the level; it logs all others at debug level.
 func (o *Outage) Failed(level slog.Level, text string, args ...any) {
 	now := o.now()
 	if o.failures == 0 {
@@ -48,7 +48,7 @@ func (o *Outage) Failed(level slog.Level, text string, args ...any) {
 	o.log.Log(context.Background(), level, text, append(args, "failures", o.failures, "since", now.Sub(o.began).Round(time.Millisecond))...)
 }
 
-// Over notes a success, and logs the text when it ends an outage.
+// Over records a success, and logs the text when it ends an outage.
 func (o *Outage) Over(text string) {
 	if o.failures == 0 {
 		return

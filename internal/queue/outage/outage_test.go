@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// An outage is told of when it begins, each half minute, and when it is over; a second one likewise.
+// An outage is logged at its beginning, each half minute, and at its end; a second one likewise.
 func TestOutage(t *testing.T) {
 	var text bytes.Buffer
 	o := New(slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{

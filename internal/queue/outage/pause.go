@@ -29,7 +29,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Passing reports whether an error is a state of the database that a starting runner waits out. A fault that a person has to
+// Passing reports whether an error is a state of the database that a starting runner waits out. A fault that a person must
 // fix, such as a wrong password or a file without write permission, ends the runner.
 func Passing(err error) bool {
 	for _, state := range []error{
