@@ -12,11 +12,11 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
-// stepsAtOnce is how many steps of the history one transaction removes. Each has some rows for every kind.
+// stepsAtOnce is the largest number of steps of the history that one transaction removes. Each has some rows for every kind.
 const stepsAtOnce = 10
 
 // History removes the minutes and the quarters of an hour of the history that are older than these times, and counts that are 0. A
-// part that fails stops no other part, and a step that the database does not let go no other step.
+// failing part stops no other part, and a step that the database refuses to remove stops no other step.
 func History(ctx context.Context, s *engine.Scope, minutes, quarters time.Duration) error {
 	now := s.Now()
 	err := errors.Join(
@@ -33,8 +33,8 @@ func History(ctx context.Context, s *engine.Scope, minutes, quarters time.Durati
 	return nil
 }
 
-// steps removes the steps of one length that began before a time, some in each transaction, or one in each when the database does
-// not let one of them go. It returns the last error of those.
+// steps removes the steps of one length that began before a time, some in each transaction, or one in each when the database
+// refuses to remove one of them. It returns the last refusal.
 func steps(ctx context.Context, s *engine.Scope, length time.Duration, before time.Time) (refused error) {
 	from, atOnce := core.Micros(time.Unix(0, 0)), stepsAtOnce
 	for again := true; again; {

@@ -16,13 +16,13 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Chunk is how many rows one transaction removes at most.
+// Chunk is the largest number of rows that one transaction removes.
 const Chunk = 500
 
-// Result is what a pass did.
+// Result counts the work of a pass.
 type Result struct {
 	Examined, Deleted int64
-	FirstRead         time.Duration // how long the first read of jobs took that no pass had read, which goes through dead rows
+	FirstRead         time.Duration // the duration of the first read of jobs that no pass had read, which reads dead rows too
 	Refused           jobtype.RefusedError
 }
 
@@ -34,10 +34,10 @@ func (r *Result) Add(other Result) {
 	r.Refused.Merge(other.Refused)
 }
 
-// Jobs removes the jobs of one final status that ended more than age ago. The error is an InvalidError for a status that is
-// not final and for a negative age. An error half-way leaves some jobs removed; the result tells how many. Jobs that the database
-// does not let go are set aside in notes, and in the result; all others are removed. Those that were set aside before are tried
-// when their time has come.
+// Jobs removes the jobs of one final status that ended more than age ago. The error is an InvalidError for a status that is not
+// final and for a negative age. After an error half-way some jobs are removed; the result has their number. Jobs that the
+// database refuses to remove are set aside in notes, and counted in the result; all others are removed. Jobs that were set aside
+// before are tried when their time has come.
 func Jobs(ctx context.Context, s *engine.Scope, notes *refusal.Notes, status jobtype.Status, age time.Duration) (Result, error) {
 	if !status.Final() {
 		return Result{}, fmt.Errorf("prune: %w", jobtype.NewInvalidError("status", strconv.Quote(string(status)), "be done, failed or cancelled"))
@@ -66,7 +66,7 @@ func Jobs(ctx context.Context, s *engine.Scope, notes *refusal.Notes, status job
 	return sum, nil
 }
 
-// Retry makes the next call of Jobs try those jobs as well that are set aside.
+// Retry makes the next call of Jobs try the set-aside jobs as well.
 func Retry(ctx context.Context, s *engine.Scope) error {
 	return s.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
 		_, err := q.RetryRefusals(ctx, db.RetryRefusalsParams{Action: string(refusal.Prune), Now: core.Micros(s.Now())})
@@ -85,7 +85,7 @@ type pruner struct {
 	detail json.RawMessage
 }
 
-// remove runs one transaction that removes jobs, and returns how many.
+// remove runs one transaction that removes jobs, and returns their number.
 func (p pruner) remove(ctx context.Context, some func(context.Context, db.Querier) (int64, error)) (n int64, err error) {
 	err = lifecycle.Change(ctx, p.scope, 0, func(ctx context.Context, q db.Querier) error {
 		var err error
@@ -116,7 +116,7 @@ func (p pruner) failed(ctx context.Context) (sum Result, err error) {
 	}
 }
 
-// failedApart removes those of the next jobs that the database lets go.
+// failedApart removes the next jobs in ever smaller parts, and sets aside each job that the database refuses to remove.
 func (p pruner) failedApart(ctx context.Context) (sum Result, err error) {
 	var ids []int64
 	err = p.scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -145,7 +145,7 @@ func (p pruner) failedApart(ctx context.Context) (sum Result, err error) {
 	}, func(id int64, err error) error { return p.setAside(ctx, &sum, id, err) })
 }
 
-// setAside notes that the database does not let a job go.
+// setAside records that the database refuses to remove a job.
 func (p pruner) setAside(ctx context.Context, sum *Result, id int64, cause error) error {
 	sum.Refused.Add(id, cause)
 	return p.notes.Aside(ctx, func(ctx context.Context, fn func(context.Context, db.Querier) error) error {

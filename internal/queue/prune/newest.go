@@ -6,8 +6,8 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// emptyNewest empties the last job of a step if it is the newest one and its time is over, and reports whether it is. SQLite does not give the
-// id of the newest row again, so that row stays until there is a later job.
+// emptyNewest empties the last job of a step if it is the newest job and its time is over, and reports whether it is. SQLite must not
+// reuse the id of the newest row, so that row stays until there is a later job.
 func (w walk) emptyNewest(ctx context.Context, sum *Result, after int64, step db.GetPruneStepRow) (bool, error) {
 	id := step.LastID
 	var newest int64
@@ -28,7 +28,7 @@ func (w walk) emptyNewest(ctx context.Context, sum *Result, after int64, step db
 	}
 	_, err = w.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
 		n, err := q.EmptyJob(ctx, db.EmptyJobParams{ID: id, Before: w.now - w.soonest, Now: w.now})
-		if err != nil || n == 0 { // it is empty, or set aside
+		if err != nil || n == 0 { // the row is empty, or set aside
 			return 0, err
 		}
 		if err := q.DeleteJobErrors(ctx, id); err != nil {

@@ -6,20 +6,20 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// maxRanges bounds how many ranges are remembered. Beyond it each becomes one with the next.
+// maxRanges is the largest number of ranges that are remembered. Beyond it each range is joined with the next.
 const maxRanges = 4096
 
-// ranges are the jobs up to an id of which it is known when the next of them may go: ranges of ids without a gap between them.
+// ranges holds ranges of ids, without a gap between them, and for each the time when the first of its jobs may be removed.
 type ranges []idRange
 
-// idRange is the ids after the range before it and up to last.
+// idRange is the range of ids after the range before it, up to and including last.
 type idRange struct {
 	last  int64
-	again time.Time // when the first of its jobs may go
-	empty bool      // it has none that ever may
+	again time.Time // the time when the first of its jobs may be removed
+	empty bool      // none of its jobs can ever be removed
 }
 
-// add puts a range at the end. What has no jobs becomes one with what has none before it.
+// add appends a range. It joins a range without jobs with a range without jobs before it.
 func (r ranges) add(next idRange) ranges {
 	if n := len(r); next.empty && n > 0 && r[n-1].empty {
 		r[n-1].last = next.last
@@ -29,7 +29,7 @@ func (r ranges) add(next idRange) ranges {
 	return append(r, next)
 }
 
-// bounded makes one of each two ranges while there are too many.
+// bounded joins each two ranges while there are too many.
 func (r ranges) bounded() ranges {
 	for len(r) > maxRanges {
 		half := r[:0]

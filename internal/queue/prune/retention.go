@@ -14,37 +14,37 @@ import (
 )
 
 const (
-	// lookAgain is how soon each range is read again, at least, and twice that at most, whatever is known of it: a job with a low id may be
-	// committed late, or be retried and end anew.
+	// lookAgain is the shortest time after which each range is read again, and half of the longest one, whatever is known of it: a job
+	// with a low id may be committed late, or be retried and end anew.
 	lookAgain = time.Hour
 
-	// forgetShare is how much longer than it takes to read all jobs a change of rules waits after the one before: some programs set rules
+	// forgetShare is the pause before changed rules start another read of all jobs, in durations of that read: some programs set rules
 	// all the time.
 	forgetShare = 20
 
-	// holdOff is how soon jobs are looked at again that should have gone and did not: another process was at them.
+	// holdOff is the time after which jobs are read again that should have been removed and were not: another process held them.
 	holdOff = time.Minute
 )
 
-// Retention removes jobs that have been kept for as long as the rules of the database say, and where they say nothing, as Keep does.
-// It remembers of which jobs the time has not come, and does not read those again at each pass. It is for one goroutine.
+// Retention removes jobs after the time that the rules of the database set, or, without a rule, after that of Keep. It remembers the
+// ranges of jobs whose time has not come, and does not read them again at each pass. It is for one goroutine.
 type Retention struct {
 	Scope *engine.Scope
 	Notes *refusal.Notes
 	Keep  Keep
 
-	// Process is this process's clock, which goes on when people set that of the queue.
+	// Process returns the time of this process's clock, which goes on when people set the queue's clock.
 	Process func() time.Time
 
-	rules []db.Retention // of the last pass
-	known ranges         // by these rules
+	rules []db.Retention // the rules of the last pass
+	known ranges         // the ranges under these rules
 
-	clock, since time.Time // the queue's clock and the process's when it began to remember
-	mayForget    time.Time // not before, for other rules
+	clock, since time.Time // the queue's clock and the process's when known was last cleared
+	mayForget    time.Time // the earliest time at which other rules may clear known
 }
 
-// Pass removes once what may go. The result's Examined counts what was read again: what is read for the first time says nothing of how often a
-// pass is worth its while.
+// Pass removes once the jobs whose time has passed. The result's Examined counts jobs that were read again: a first read says nothing of
+// how often a pass is worthwhile.
 func (r *Retention) Pass(ctx context.Context) (sum Result, err error) {
 	var rules []db.Retention
 	err = r.Scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -71,7 +71,7 @@ func (r *Retention) Pass(ctx context.Context) (sum Result, err error) {
 	return sum, nil
 }
 
-// soonest is the shortest time that any job is kept.
+// soonest returns the shortest time, in microseconds, that any job is kept.
 func soonest(keep Keep, rules []db.Retention) int64 {
 	done, failed, cancelled := keep.micros()
 	shortest := min(done, failed, cancelled)
@@ -83,7 +83,7 @@ func soonest(keep Keep, rules []db.Retention) int64 {
 	return shortest
 }
 
-// forget makes the pass read all jobs again when the rules are others, or when the clock was set: then it is not known how long to wait.
+// forget makes the pass read all jobs again when the rules have changed, or when the clock was set: the known times are then wrong.
 func (r *Retention) forget(rules []db.Retention, now time.Time) bool {
 	process := r.Process()
 	jump := now.Sub(r.clock) - process.Sub(r.since)
@@ -96,7 +96,7 @@ func (r *Retention) forget(rules []db.Retention, now time.Time) bool {
 	return true
 }
 
-// pass looks at the ranges whose time has come, and at what follows the last of them. A range that it did not get to keeps its time.
+// pass reads the ranges whose time has come, and the jobs after the last range. A range that it did not reach keeps its time.
 func (r *Retention) pass(ctx context.Context, w walk, sum *Result) (err error) {
 	old, after := r.known, int64(math.MinInt64)
 	r.known = make(ranges, 0, len(old)+1)
@@ -127,7 +127,7 @@ func (r *Retention) pass(ctx context.Context, w walk, sum *Result) (err error) {
 	}
 }
 
-// look looks at a range again. The ids from its last job to its end have no jobs. It reports whether it came to the newest job, as clear does.
+// look reads a range again. The ids from its last job to its end have no jobs. It reports whether it came to the newest job, as clear does.
 func (r *Retention) look(ctx context.Context, w walk, sum *Result, after, last int64) (newest bool, err error) {
 	for after < last {
 		step, err := w.read(ctx, after, last)
@@ -147,8 +147,8 @@ func (r *Retention) look(ctx context.Context, w walk, sum *Result, after, last i
 	return false, nil
 }
 
-// clear removes those jobs of a step that may go, and remembers when the next of them may. It reports whether the last of them is the newest
-// job and stays although its time is over: nothing is remembered of it, so that each pass reads it again until there is a later job.
+// clear removes the jobs of a step whose time has passed, and remembers when the next of them may go. It reports whether the last one is
+// the newest job and stays although its time is over: then it remembers nothing, and each pass reads it again until a later job exists.
 func (r *Retention) clear(ctx context.Context, w walk, sum *Result, after int64, step db.GetPruneStepRow) (newest bool, err error) {
 	if step.Expired > 0 {
 		if newest, err = w.emptyNewest(ctx, sum, after, step); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// OriginCode is the origin of the rules that come from programs.
+// OriginCode is the origin of the rules that programs declare.
 const OriginCode = "code"
 
 // The bounds of the time of a rule.
@@ -17,7 +17,7 @@ const (
 	longest  = 100 * 365 * 24 * time.Hour
 )
 
-// CheckKeep returns an InvalidError for a time that no rule may have.
+// CheckKeep returns an InvalidError for a time that a rule cannot have.
 func CheckKeep(keep time.Duration) error {
 	if keep == Forever || keep >= shortest && keep <= longest {
 		return nil

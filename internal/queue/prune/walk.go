@@ -13,12 +13,12 @@ import (
 // Forever keeps jobs until a caller deletes them.
 const Forever time.Duration = -1
 
-// Keep is how long jobs are kept after their end, by the status with which they ended: a time, or Forever.
+// Keep holds the times for which jobs are kept after their end, by final status: a duration, or Forever.
 type Keep struct {
 	Done, Failed, Cancelled time.Duration
 }
 
-// ever is Forever in statements: so long after any end is never.
+// ever is Forever in statements: no job ended that long ago.
 var ever = core.Micros(core.Latest)
 
 func keepMicros(d time.Duration) int64 {
@@ -28,20 +28,20 @@ func keepMicros(d time.Duration) int64 {
 	return min(d.Microseconds(), ever)
 }
 
-// micros returns the times as statements take them.
+// micros returns the times as parameters of statements.
 func (k Keep) micros() (done, failed, cancelled int64) {
 	return keepMicros(k.Done), keepMicros(k.Failed), keepMicros(k.Cancelled)
 }
 
-// walk goes through jobs in the order of their ids. No index has the done ones, so that a job that ends well costs less.
+// walk reads jobs in the order of their ids. No index has the done ones, so that a job that ends well costs less.
 type walk struct {
 	pruner
 	keep    Keep
-	rules   int64 // 1 when rules of the database count before keep
-	soonest int64 // no job goes sooner after its end
+	rules   int64 // 1 when rules of the database take precedence over keep
+	soonest int64 // the shortest time, in microseconds, from the end of a job to its removal
 }
 
-// read looks at the next jobs after one id and up to another. LastID is 0 when there are none.
+// read reads a step: the next jobs after one id and up to another. LastID is 0 when there are none.
 func (w walk) read(ctx context.Context, after, last int64) (step db.GetPruneStepRow, err error) {
 	p := db.GetPruneStepParams{Now: w.now, Soonest: w.soonest, Rules: w.rules, After: after, LastID: last, N: Chunk}
 	p.Done, p.Failed, p.Cancelled = w.keep.micros()
@@ -52,7 +52,7 @@ func (w walk) read(ctx context.Context, after, last int64) (step db.GetPruneStep
 	return step, err
 }
 
-// clear removes those jobs of a step that may go, and returns after how long to read the step again.
+// clear removes the jobs of a step whose time has passed, and returns the time after which to read the step again.
 func (w walk) clear(ctx context.Context, sum *Result, after int64, step db.GetPruneStepRow) (time.Duration, error) {
 	before := sum.Deleted
 	if step.Expired > 0 {
@@ -60,7 +60,7 @@ func (w walk) clear(ctx context.Context, sum *Result, after int64, step db.GetPr
 			return 0, err
 		}
 	}
-	wait := (lookAgain + rand.N(lookAgain)).Microseconds() // not all at once
+	wait := (lookAgain + rand.N(lookAgain)).Microseconds() // spread, so that ranges are not all read at once
 	if step.NextAt >= 0 {
 		wait = min(wait, step.NextAt-w.now)
 	}
@@ -70,7 +70,7 @@ func (w walk) clear(ctx context.Context, sum *Result, after int64, step db.GetPr
 	return time.Duration(wait) * time.Microsecond, nil
 }
 
-// all goes through all jobs, up to the first ones that are too young.
+// all reads all jobs, up to the first ones that are too young.
 func (w walk) all(ctx context.Context) (sum Result, err error) {
 	for after := int64(math.MinInt64); ; {
 		step, err := w.read(ctx, after, math.MaxInt64)
@@ -85,14 +85,14 @@ func (w walk) all(ctx context.Context) (sum Result, err error) {
 	}
 }
 
-// young reports that all jobs of a step were created too late to go. A job that was created in the future does not count: some clock
-// was wrong.
+// young reports whether all jobs of a step were created too late to be removed. A job that was created in the future does not count:
+// some clock was wrong.
 func (w walk) young(step db.GetPruneStepRow) bool {
 	return step.CreatedAt >= w.now-w.soonest && step.CreatedAt <= w.now
 }
 
-// between removes the jobs that may go after one id and up to another: all at once, or, when the database does not let one of them go,
-// those of each half.
+// between removes the jobs whose time has passed after one id and up to another: all at once, or, when the database refuses to remove
+// one of them, in two halves.
 func (w walk) between(ctx context.Context, sum *Result, after, last int64) error {
 	p := db.DeleteExpiredJobsParams{After: after, LastID: last, Now: w.now, Rules: w.rules}
 	p.Done, p.Failed, p.Cancelled = w.keep.micros()
