@@ -13,14 +13,14 @@ import (
 
 const redactedJSON = `"` + jobtype.Redacted + `"`
 
-// Columns are those of a job that can hold something sensitive.
+// Columns holds the columns of a job that can contain sensitive values.
 type Columns struct{ Payload, Metadata, Progress, Result *json.RawMessage }
 
 func (c Columns) byName() map[string]*json.RawMessage {
 	return map[string]*json.RawMessage{inPayload: c.Payload, inMetadata: c.Metadata, inProgress: c.Progress, inResult: c.Result}
 }
 
-// The columns of a job that can hold something sensitive. The names before the colon are how paths begin.
+// The columns of a job that can contain sensitive values. Paths begin with the names before the colon.
 const (
 	inPayload  = ""
 	inMetadata = "metadata"
@@ -28,7 +28,7 @@ const (
 	inResult   = "result"
 )
 
-// Check returns what is wrong with the paths that a kind marks.
+// Check returns an error for paths that a kind cannot mark.
 func Check(paths []string) error {
 	if len(paths) > jobtype.MaxSensitive {
 		return jobtype.NewInvalidError("number of sensitive fields", fmt.Sprint(len(paths)), fmt.Sprintf("be at most %d; mark what they are in", jobtype.MaxSensitive))
@@ -41,7 +41,7 @@ func Check(paths []string) error {
 	return nil
 }
 
-// parsePath splits a path into the column that it is in and the names on the way.
+// parsePath splits a path into its column and the names of the fields on the way.
 func parsePath(path string) (column string, names []string, err error) {
 	if err := core.CheckText("sensitive field", path, jobtype.MaxKeyLength); err != nil {
 		return "", nil, err
@@ -52,7 +52,7 @@ func parsePath(path string) (column string, names []string, err error) {
 			column, rest = c, after
 		}
 	}
-	if rest != "*" { // which is all of it
+	if rest != "*" { // the whole column
 		names = strings.Split(rest, ".")
 	}
 	for _, name := range names {
@@ -63,16 +63,16 @@ func parsePath(path string) (column string, names []string, err error) {
 	return column, names, nil
 }
 
-// Fields is what is hidden of the jobs of a kind: paths by column.
+// Fields holds the hidden fields of a kind's jobs: paths by column.
 type Fields map[string][][]string
 
-// everything hides all that can be hidden.
+// everything returns the Fields that hide all columns.
 func everything() Fields {
 	all := [][]string{{}}
 	return Fields{inPayload: all, inMetadata: all, inProgress: all, inResult: all}
 }
 
-// Hide adds a path. One that is not valid hides everything: a later version may know its meaning.
+// Hide adds a path. An invalid path hides everything: a later version may know its meaning.
 func (h Fields) Hide(path string) {
 	column, names, err := parsePath(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func (h Fields) Hide(path string) {
 	h[column] = append(h[column], names)
 }
 
-// Redact puts [jobtype.Redacted] in place of what is hidden of a job.
+// Redact puts [jobtype.Redacted] in place of the hidden values of a job.
 func (h Fields) Redact(j Columns) {
 	for column, value := range j.byName() {
 		if paths := h[column]; len(paths) > 0 && value != nil && *value != nil {
@@ -93,7 +93,7 @@ func (h Fields) Redact(j Columns) {
 	}
 }
 
-// Shown reports whether a payload has [jobtype.Redacted] where something is hidden: the caller read it through a
+// Shown reports whether a payload has [jobtype.Redacted] in place of a hidden value: the caller read it through a
 // redacting client.
 func (h Fields) Shown(payload json.RawMessage) bool {
 	paths := h[inPayload]

@@ -45,7 +45,7 @@ func TestRedact(t *testing.T) {
 		{"a b", `{"a":{"b":{"c":1}},"b":"\"}"}`, `{"a":#,"b":#}`},
 		{"a.b a.c", `{"a":{"b":1,"c":2,"d":3}}`, `{"a":{"b":#,"c":#,"d":3}}`},
 		{"a.b a", `{"a":{"b":1}}`, `{"a":#}`},
-		{"\u212a", `{"k":1}`, `{"k":#}`}, // the sign of Kelvin: package json reads it so
+		{"\u212a", `{"k":1}`, `{"k":#}`}, // the sign of Kelvin, which package json reads as k
 		{"x:y", `{"x:y":1,"y":2}`, `{"x:y":#,"y":2}`},
 		{"a", `{"a":1,}`, `#`},  // no JSON
 		{"a", `{"a":1} x`, `#`}, // no JSON
@@ -61,7 +61,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// columns are those of a job.
+// columns holds the JSON columns of a job.
 type columns struct{ Payload, Metadata, Progress, Result json.RawMessage }
 
 func (c *columns) pointers() Columns {
@@ -110,7 +110,7 @@ func TestSensitiveFaults(t *testing.T) {
 	}
 }
 
-// FuzzRedact: whatever the JSON is, what comes out is JSON of the same shape but for what is hidden, which is gone.
+// FuzzRedact checks that the result is JSON of the same shape, whatever the input is, and that the hidden values are gone.
 func FuzzRedact(f *testing.F) {
 	for _, seed := range []string{`{"a":[{"b":"hidden"}]}`, `[1,"hidden",{"a":{"b":"hidden"}}]`, `"hidden"`, ` {"A": {"\u0062": ["hidden"]} } `, `{"a":1,"a":"hidden"}`, `1`, `{`} {
 		f.Add([]byte(seed), "a.b")
@@ -132,7 +132,7 @@ func FuzzRedact(f *testing.F) {
 		if none := redact(text, nil); json.Valid(text) && string(none) != string(text) {
 			t.Fatalf("%q without a path becomes %q", text, none)
 		}
-		// Read as a handler reads it, no name on the way leads to anything else.
+		// A handler reads JSON in this way: no name on the path may lead to anything else.
 		var v any
 		if err := json.Unmarshal(out, &v); err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
-// reach is something that a path leads to and that is not redacted, if there is such.
+// reach returns a value that a path leads to and that is not redacted, or nil.
 func reach(v any, names []string) any {
 	if len(names) == 0 {
 		if v == jobtype.Redacted {

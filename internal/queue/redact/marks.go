@@ -23,7 +23,7 @@ func ListMarks(ctx context.Context, q db.Querier, kinds []string) ([]db.ListSens
 	return rows, nil
 }
 
-// ReadFields returns what is hidden of the jobs of some kinds, by kind. A kind without marks is missing.
+// ReadFields returns the hidden fields of the jobs of some kinds, by kind. A kind without marks is missing.
 func ReadFields(ctx context.Context, q db.Querier, kinds []string) (map[string]Fields, error) {
 	rows, err := ListMarks(ctx, q, kinds)
 	if err != nil {
@@ -39,7 +39,7 @@ func ReadFields(ctx context.Context, q db.Querier, kinds []string) (map[string]F
 	return fields, nil
 }
 
-// AddMarks marks fields of kinds and returns how many were not marked before. now is in microseconds.
+// AddMarks marks fields of kinds and returns the number of new marks. now is in microseconds.
 func AddMarks(ctx context.Context, q db.Querier, now int64, fields map[string][]string) (int64, error) {
 	items := [][2]string{}
 	for _, kind := range slices.Sorted(maps.Keys(fields)) { // always in the same order, so that two callers do not deadlock

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// redact puts [jobtype.Redacted] in place of what the paths lead to, and leaves every other byte as it is. Names are compared as
-// package json does when it reads into a struct, whatever their case; of a name that is there twice both are meant. What
-// stands where a path expects an object, and is none, is redacted too: it is not what the marks were made for.
+// redact puts [jobtype.Redacted] in place of the values that the paths lead to, and leaves every other byte as it is. It
+// compares names as package json does for a struct, in any letter case; a path applies to both members of a repeated name. A
+// value that is no object where a path expects one is redacted too: the marks were not made for it.
 func redact(text json.RawMessage, paths [][]string) json.RawMessage {
 	if !json.Valid(text) {
 		return json.RawMessage(redactedJSON)
@@ -18,7 +18,7 @@ func redact(text json.RawMessage, paths [][]string) json.RawMessage {
 	return r.out
 }
 
-// taken is what the paths lead to, which redact takes out.
+// taken returns the values that the paths lead to.
 func taken(text json.RawMessage, paths [][]string) []json.RawMessage {
 	if !json.Valid(text) {
 		return []json.RawMessage{text}
@@ -36,7 +36,7 @@ type redactor struct {
 	taken []json.RawMessage
 }
 
-// value copies a value and redacts what the paths lead to.
+// value copies a value and redacts the values that the paths lead to.
 func (r *redactor) value(paths [][]string) {
 	r.space()
 	start := r.at
@@ -66,7 +66,7 @@ func (r *redactor) value(paths [][]string) {
 	}
 }
 
-// take takes out what was passed over.
+// take removes the text since start and keeps it in taken.
 func (r *redactor) take(start int) {
 	r.taken = append(r.taken, r.in[start:r.at])
 	r.out = append(r.out, redactedJSON...)
@@ -90,7 +90,7 @@ func (r *redactor) object(paths [][]string) {
 	r.copy()
 }
 
-// below are the paths that go on in the member of an object with this name, a JSON string.
+// below returns the rest of the paths that lead into the member of an object with this name, a JSON string.
 func below(paths [][]string, raw []byte) (list [][]string) {
 	var name string
 	known := json.Unmarshal(raw, &name) == nil
@@ -102,7 +102,7 @@ func below(paths [][]string, raw []byte) (list [][]string) {
 	return list
 }
 
-// array goes into each element: * stands for it, and a name is looked for in all of them.
+// array handles each element: * stands for it, and a name is looked for in all of them.
 func (r *redactor) array(paths [][]string) {
 	inside := make([][]string, len(paths))
 	for i, path := range paths {

@@ -8,8 +8,8 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// Rows hides what the kinds of jobs mark as sensitive in rows that were read by the same Querier. It reads the marks after
-// the jobs: the marks of a job are committed before it.
+// Rows hides the values that the kinds of jobs mark as sensitive, in rows that were read by the same Querier. It reads the
+// marks after the jobs: the marks of a job are committed before it.
 func Rows(ctx context.Context, q db.Querier, rows []db.Job) error {
 	if len(rows) == 0 {
 		return nil

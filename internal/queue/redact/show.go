@@ -8,14 +8,14 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// View is what a client may show.
+// View says which values a client may show.
 type View struct {
-	Revealed bool           // all that it can: else what kinds mark as sensitive is redacted, and nothing is decrypted
-	Errors   bool           // errors and stacks are decrypted, whatever Revealed says
-	Cipher   *cipher.Cipher // what it can decrypt
+	Revealed bool           // show everything that can be shown; otherwise marked values are redacted, and nothing is decrypted
+	Errors   bool           // decrypt errors and stacks, whatever Revealed says
+	Cipher   *cipher.Cipher // decrypts; nil for none
 }
 
-// Rows makes of the rows of jobs, which were read by the same Querier, what is shown of them.
+// Rows replaces the columns of jobs, which were read by the same Querier, by the shown ones.
 func (v View) Rows(ctx context.Context, q db.Querier, rows []db.Job) error {
 	if !v.Revealed {
 		if err := Rows(ctx, q, rows); err != nil {
@@ -38,7 +38,7 @@ func (v View) Rows(ctx context.Context, q db.Querier, rows []db.Job) error {
 	return nil
 }
 
-// json returns what is shown of a JSON column.
+// json returns the shown form of a JSON column.
 func (v View) json(kind string, column cipher.Column, stored string) string {
 	if text, ok := v.open(kind, column, stored); ok {
 		return text
@@ -46,7 +46,7 @@ func (v View) json(kind string, column cipher.Column, stored string) string {
 	return jobtype.EncryptedJSON
 }
 
-// Text returns what is shown of a text about a job of a kind.
+// Text returns the shown form of a text about a job of a kind.
 func (v View) Text(kind string, column cipher.Column, stored string) string {
 	if text, ok := v.open(kind, column, stored); ok {
 		return text
@@ -54,7 +54,7 @@ func (v View) Text(kind string, column cipher.Column, stored string) string {
 	return cipher.Shown(stored)
 }
 
-// open returns a stored value unless it is encrypted and may not be shown, or is of a key that the client does not have.
+// open returns a stored value. It returns false if the value is encrypted and may not be shown, or if the client lacks its key.
 func (v View) open(kind string, column cipher.Column, stored string) (string, bool) {
 	if !cipher.Encrypted(stored) {
 		return stored, true
@@ -63,5 +63,5 @@ func (v View) open(kind string, column cipher.Column, stored string) (string, bo
 		return "", false
 	}
 	text, err := v.Cipher.Open(kind, column, stored)
-	return text, err == nil // the error is the handler's, whose attempt fails with it
+	return text, err == nil // the error is for the handler, whose attempt fails with it
 }

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// leastSecret is the least number of bytes of a value that is looked for in errors: shorter ones stand in any text.
+	// leastSecret is the smallest number of bytes of a value that is looked for in errors: shorter values occur in any text.
 	leastSecret = 4
 
-	// mostSearch is how much is done to find values in one text, in bytes that are compared: a long text, or one of an attempt
-	// whose job holds very many values, is withheld as a whole.
+	// mostSearch bounds the search for values in one text, in compared bytes: beyond it a text, because it is long or its job
+	// holds very many values, is withheld as a whole.
 	mostSearch = 64 << 20
 )
 
-// Values returns the texts that stand for what is hidden of a job, in the forms in which errors and logs usually have them.
+// Values returns the texts that stand for the hidden values of a job, in the forms in which errors and logs usually have them.
 func (h Fields) Values(j Columns) []string {
 	found := map[string]bool{}
 	for column, value := range j.byName() {
@@ -45,7 +45,7 @@ func addTexts(found map[string]bool, raw json.RawMessage) {
 		}
 	}
 	if len(raw) > 1 && raw[0] == '"' {
-		add(inner(string(raw))) // the payload's author may escape in another way
+		add(inner(string(raw))) // the payload's author may use other escapes
 	}
 	in := json.NewDecoder(bytes.NewReader(raw))
 	in.UseNumber()
@@ -64,10 +64,10 @@ func addTexts(found map[string]bool, raw json.RawMessage) {
 	}
 }
 
-// jsonForms returns a string as it stands in JSON: with the characters of HTML escaped as package json does, with as little
+// jsonForms returns a string in its JSON forms: with the characters of HTML escaped as package json does, with as little
 // escaped as possible as JavaScript does, and in ASCII as Python does; the last two also with escaped slashes, as PHP writes.
 func jsonForms(s string) []string {
-	forHTML, _ := json.Marshal(s) // a string can be encoded
+	forHTML, _ := json.Marshal(s) // encoding a string cannot fail
 	plain := inner(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\\`, `\\`).Replace(string(forHTML)))
 	var ascii strings.Builder
 	for _, r := range plain {
@@ -84,8 +84,8 @@ func jsonForms(s string) []string {
 	return []string{inner(string(forHTML)), plain, ascii.String(), slashes.Replace(plain), slashes.Replace(ascii.String())}
 }
 
-// urlForms returns a string as it stands in a URL: as Go escapes it in a query, in a part of a path and in a whole path; with %20
-// for a space, as PHP's rawurlencode and Python's quote do, the second of which keeps slashes; and as encodeURIComponent and
+// urlForms returns a string in its URL forms: as Go escapes it in a query, in a part of a path and in a whole path; with %20 for
+// a space, as PHP's rawurlencode and Python's quote do, the second of which keeps slashes; and as encodeURIComponent and
 // encodeURI of JavaScript do.
 func urlForms(s string) []string {
 	query := url.QueryEscape(s)
@@ -97,15 +97,14 @@ func urlForms(s string) []string {
 	return []string{query, url.PathEscape(s), path, percent, strings.ReplaceAll(percent, "%2F", "/"), component, whole}
 }
 
-// leaves are the strings and numbers of a JSON value, each time when a name is there twice. The names themselves are not among
-// them.
+// leaves returns the strings and numbers of a JSON value, all of them when a name is repeated, but not the names.
 func leaves(in *json.Decoder) (list []any) {
-	var awaitsName []bool // by level; false in a list
+	var awaitsName []bool // by level: an object's next token is a name; false in a list
 	var inObject []bool
 	for {
 		token, err := in.Token()
 		if err != nil {
-			return list // at the end
+			return list // the end of the value
 		}
 		level := len(inObject) - 1
 		delim, isDelim := token.(json.Delim)
@@ -122,10 +121,10 @@ func leaves(in *json.Decoder) (list []any) {
 			list = append(list, token)
 		}
 		if level >= 0 {
-			awaitsName[level] = inObject[level] // after this value
+			awaitsName[level] = inObject[level] // a name follows this value
 		}
 	}
 }
 
-// inner is a quoted text without its quotation marks.
+// inner returns a quoted text without its quotation marks.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }

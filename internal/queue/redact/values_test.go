@@ -67,7 +67,7 @@ func TestErrorsWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestLongErrorsWithoutSecrets: where the search would take long, or a text was cut, nothing of it is told.
+// TestLongErrorsWithoutSecrets checks that a text is withheld as a whole where the search would take long or the text was cut.
 func TestLongErrorsWithoutSecrets(t *testing.T) {
 	var many []string
 	for i := range 2000 {

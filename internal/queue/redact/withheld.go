@@ -9,8 +9,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// MostText is how many bytes of a text are searched at most. A text of that length counts as cut: of a value that was cut in
-// two a part would remain.
+// MostText is the largest number of bytes of a text that are searched. A text of that length counts as cut: a part of a
+// value that was cut in two would remain.
 const MostText = 8 << 20
 
 // CutEnds says at which ends of a text a cut may have left a part of a marked value.
@@ -60,10 +60,10 @@ func WithholdCut(text string, values []string, ends CutEnds) string {
 	return replaceSpans(text, found)
 }
 
-// product returns a times b. Two lengths of a few MB each are more than an int holds where it has 32 bits.
+// product returns a times b as int64: two lengths of a few MB overflow an int of 32 bits.
 func product(a, b int) int64 { return int64(a) * int64(b) }
 
-// appendWhole adds each place where the value stands in text. Places may overlap.
+// appendWhole adds each place where text has the value. Places may overlap.
 func appendWhole(found []textSpan, text, value string) []textSpan {
 	first := strings.Index(text, value)
 	if first < 0 {
@@ -96,7 +96,7 @@ func appendBeginnings(found []textSpan, text, value string, cuts []int) []textSp
 	return found
 }
 
-// findEllipses returns where the ellipses of text begin, by which libraries show that they shortened something.
+// findEllipses returns the positions of the ellipses in text, with which libraries mark shortened values.
 func findEllipses(text string) (list []int) {
 	for _, ellipsis := range []string{"...", "\u2026"} {
 		for from := 0; ; {
@@ -112,7 +112,7 @@ func findEllipses(text string) (list []int) {
 	return list
 }
 
-// overlap returns the length of the longest end of a that b begins with.
+// overlap returns the length of the longest end of a that is a beginning of b.
 func overlap(a, b string) int { return overlapWith(a, b, bordersOf(b)) }
 
 func overlapWith(a, b string, borders []int) int {
@@ -129,8 +129,8 @@ func overlapWith(a, b string, borders []int) int {
 	return n
 }
 
-// bordersOf returns the failure function of Knuth, Morris and Pratt: for each beginning of s, how long the longest shorter
-// beginning is that it ends with.
+// bordersOf returns the failure function of Knuth, Morris and Pratt: for each beginning of s, the length of the longest
+// shorter beginning with which it ends.
 func bordersOf(s string) []int {
 	borders := make([]int, len(s))
 	n := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// TestShortenedValues: a library that shortens what it quotes leaves the beginning of a value before an ellipsis.
+// TestShortenedValues checks that the beginning of a value before an ellipsis is withheld: libraries shorten quotations so.
 func TestShortenedValues(t *testing.T) {
 	const secret = "4111-2222-3333-4444"
 	for text, want := range map[string]string{
@@ -35,7 +35,7 @@ func TestShortenedValues(t *testing.T) {
 	}
 }
 
-// TestValuesThatRepeatThemselves: the search ends soon, whatever the texts are.
+// TestValuesThatRepeatThemselves checks that the search ends soon for any text.
 func TestValuesThatRepeatThemselves(t *testing.T) {
 	text, value := strings.Repeat("a", 7<<20), strings.Repeat("a", 1<<20)
 	if got := Withhold(text+"!", []string{value}); got != jobtype.Redacted+"!" {
