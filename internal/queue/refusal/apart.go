@@ -1,7 +1,7 @@
 package refusal
 
-// Apart has do work on all items at once. Only when that fails for one of them, which refused tells of an error, do works on each
-// half, and so on. aside gets each item that is refused by itself. Any other error of do, and one of aside, ends it.
+// Apart calls do with all items. Only when that fails for one of them, as refused says of the error, it calls do with each half,
+// and so on. It calls aside for each item that is refused by itself. Any other error of do, and an error of aside, ends it.
 func Apart[T any](items []T, refused func(error) bool, do func([]T) error, aside func(T, error) error) error {
 	if len(items) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 
 var errRefused = errors.New("refused")
 
-// All items but the refused ones are done, whatever is refused, and one call does all where none is.
+// All items except the refused ones are done, whichever are refused, and one call does all where none is.
 func TestApart(t *testing.T) {
 	for _, test := range []struct{ items, refused []int }{
 		{nil, nil},

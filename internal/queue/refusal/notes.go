@@ -14,13 +14,13 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Action is what the database refuses.
+// Action names the operation that the database refuses.
 type Action string
 
 const (
 	Promote  Action = "promote"  // make a due job pending
 	Claim    Action = "claim"    // hand a pending job to a worker
-	Conflict Action = "conflict" // one of these, while another job has the key of a unique index of the application
+	Conflict Action = "conflict" // promote or claim, while another job has the key of a unique index of the application
 	Renew    Action = "renew"    // renew the lease of a running job
 	End      Action = "end"      // record the end of an attempt
 	Rescue   Action = "rescue"   // take a job from a worker that is gone
@@ -31,7 +31,7 @@ const (
 // Actions returns all actions.
 func Actions() []Action { return []Action{Promote, Claim, Conflict, Renew, End, Rescue, Prune, Expire} }
 
-// Phrase returns what the database refuses to do, for people.
+// Phrase returns the refused operation in words, for people.
 func (a Action) Phrase() string {
 	switch a {
 	case Promote:
@@ -53,7 +53,7 @@ func (a Action) Phrase() string {
 	}
 }
 
-// Concerns reports whether the action is one for jobs with a status. A refusal of another action is over.
+// Concerns reports whether the action applies to jobs with a status. A refusal of another action is over.
 func (a Action) Concerns(status jobtype.Status) bool {
 	switch a {
 	case Promote:
@@ -70,24 +70,24 @@ func (a Action) Concerns(status jobtype.Status) bool {
 }
 
 const (
-	// A refused job is tried again after this time, and then twice as late each time: see NoteRefusal.
+	// The time after which a refused job is tried again; each further refusal doubles it: see NoteRefusal.
 	first      = time.Second
 	firstPrune = time.Minute
 
-	last = 10 * time.Minute // the longest time between two tries, but of Prune
+	last = 10 * time.Minute // the longest time between two tries, except for Prune
 
-	messageMost  = 1000 // bytes of an error that are kept
-	examplesMost = 5    // ids in a line of the log
+	messageMost  = 1000 // the largest number of bytes of an error that are kept
+	examplesMost = 5    // the largest number of ids in a log line
 )
 
-// Again returns after what time something is tried again that was refused so many times, at least once: a second, doubled each
-// time, at most ten minutes.
+// Again returns the time after which an operation is tried again that was refused a number of times, at least once: a second,
+// doubled each time, at most ten minutes.
 func Again(times int) time.Duration { return min(first<<min(times-1, 20), last) }
 
-// Write runs statements in a transaction of their own.
+// Write runs statements in a separate transaction.
 type Write = func(context.Context, func(context.Context, db.Querier) error) error
 
-// Notes sets refused jobs aside and tells the log. The zero value, and nil, tell nothing. It may be used concurrently.
+// Notes sets refused jobs aside and logs refusals. The zero value, and nil, log nothing. It may be used concurrently.
 type Notes struct {
 	Log *slog.Logger // optional
 
@@ -95,15 +95,15 @@ type Notes struct {
 	told map[string]*told
 }
 
-// told is what the log was told of an action.
+// told counts the log lines of an action and the refusals since the last one.
 type told struct {
-	times    int       // lines
-	next     time.Time // no line before
+	times    int       // the number of lines
+	next     time.Time // the earliest time of the next line
 	since    int       // refusals since the last line
 	examples []string
 }
 
-// Aside notes that the database refuses an action with a job, which is tried again later.
+// Aside records that the database refuses an action with a job, which is tried again later.
 func (n *Notes) Aside(ctx context.Context, write Write, now time.Time, action Action, job int64, cause error) error {
 	n.Tell(string(action), fmt.Sprintf("job %d", job), cause)
 	again := now.Add(first)
@@ -122,8 +122,8 @@ func (n *Notes) Aside(ctx context.Context, write Write, now time.Time, action Ac
 	return nil
 }
 
-// Tell logs that the database refuses an action with a row: at once the first time, and then at growing intervals, with how many times
-// that was since and some of the rows.
+// Tell logs that the database refuses an action with a row: at once the first time, and then at growing intervals, with the number of
+// refusals since the last line and some of the rows.
 func (n *Notes) Tell(action, row string, cause error) {
 	if n == nil || n.Log == nil {
 		return
