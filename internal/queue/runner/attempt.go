@@ -22,41 +22,41 @@ type Attempt struct {
 	handler  Handler
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	stop     context.CancelFunc // of the timeout
-	unfit    bool               // the handler is not called, for a version or a key: the error says which, and is not encrypted
+	stop     context.CancelFunc // cancels the timeout
+	unfit    bool               // the handler must not be called, for a version or a key: the error says which, and is not encrypted
 	claimed  time.Time
-	kept     bool // a slot is kept for it
+	kept     bool // a slot is reserved for it
 	begun    bool // it has a slot
 
 	over      bool      // its outcome is settled: the run no longer waits for the handler
-	completed bool      // CompleteTx ran: whether it was committed is known when the handler returns
+	completed bool      // CompleteTx ran: when the handler returns, it is known whether it was committed
 	result    *string   // set by SetResult
-	endedAt   time.Time // when the heartbeat first saw its context ended
+	endedAt   time.Time // when the heartbeat first saw that its context had ended
 	reported  bool      // its handler was reported as stuck
 
 	course course
-	end    lifecycle.End // once it is over
+	end    lifecycle.End // set when over is
 
 	refused refused
 }
 
-// course is how an attempt went.
+// course holds the times of an attempt.
 type course struct {
-	ran     bool          // its handler was called and has returned, after it had
-	waited  time.Duration // from when the job was due until its handler was called
+	ran     bool          // its handler was called and has returned
+	waited  time.Duration // from the due time of the job until its handler was called
 	readied time.Duration // from the claim until its handler was called
-	took    time.Duration // by the handler
+	took    time.Duration // the duration of the handler
 }
 
-// refused says how often the database refused to record an attempt's end.
+// refused counts the refusals of the database to record an attempt's end.
 type refused struct {
 	times  int
-	again  *time.Timer // after which that is tried again
-	drop   bool        // it refused to remove the row with it
-	locked bool        // the last time because of another transaction's lock
+	again  *time.Timer // moves the attempt back to the ended ones
+	drop   bool        // the database refused to remove the row with the end
+	locked bool        // the last refusal was for another transaction's lock
 }
 
-// refuse begins to count anew when the database refuses an end for another reason than before.
+// refuse restarts the count when the database refuses an end for another reason than before.
 func (r *refused) refuse(locked bool) {
 	if r.locked != locked {
 		r.locked, r.times = locked, 0
@@ -79,7 +79,7 @@ func (a *Attempt) waitedUntil(t time.Time) time.Duration {
 	return before + min(after, math.MaxInt64-before)
 }
 
-// claim makes the attempt's context. Callers hold mu.
+// claim creates the attempt's context. Callers hold mu.
 func (a *Attempt) claim(now time.Time) {
 	a.claimed = now
 	a.ctx, a.cancel = context.WithCancelCause(a.executor.env.values)
@@ -89,8 +89,8 @@ func (a *Attempt) claim(now time.Time) {
 	}
 }
 
-// prevented returns why the handler must not be called any more: the attempt was cancelled or lost before it began, or the job had to
-// start by a time that has passed. Once an attempt has begun and given it back, it has no such time. The frame is not part of the handler's stack.
+// prevented returns why the handler must no longer be called: the attempt was cancelled or lost before it began, or the time by which the
+// job had to start has passed; a job that an attempt has begun and given back has none. The frame is not on the handler's stack.
 //
 //go:noinline
 func (a *Attempt) prevented() error {
@@ -103,8 +103,8 @@ func (a *Attempt) prevented() error {
 	return &verdict{kind: verdictExpired, err: errors.New(lifecycle.NotStartedBy(a.job.StartBy))}
 }
 
-// ready decrypts the payload. Its error says why the handler must not be called: this worker does not know the payload's version or lacks its
-// key, or the payload is damaged.
+// ready decrypts the payload. Its error says why the handler must not be called: this worker does not know the payload's version or lacks
+// its key, or the payload is damaged.
 func (a *Attempt) ready() error {
 	err := a.knowsVersion()
 	if err == nil {
@@ -130,7 +130,7 @@ func (a *Attempt) knowsVersion() error {
 	return nil
 }
 
-// decrypt decrypts the payload. Before it, other goroutines do not look at it.
+// decrypt decrypts the payload. Until then, other goroutines do not read it.
 func (a *Attempt) decrypt() error {
 	if !cipher.Encrypted(a.job.Payload) {
 		return nil
@@ -146,7 +146,7 @@ func (a *Attempt) decrypt() error {
 	return nil
 }
 
-// clock has the time for the handler run from now on.
+// clock starts the handler's time.
 func (a *Attempt) clock() {
 	timeout := cmp.Or(a.job.Timeout, a.executor.env.config.Timeout)
 	if timeout <= 0 {

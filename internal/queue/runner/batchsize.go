@@ -3,20 +3,20 @@ package runner
 import "time"
 
 const (
-	// holdGoal is about how long a cycle's claim, and the outcomes of as many jobs, should take where one transaction writes
-	// at a time. Others wait for SQLite's write lock for five seconds: this is little enough for a dozen busy workers.
+	// holdGoal is the approximate time that a cycle's claim, and recording the ends of as many jobs, should take where one transaction
+	// writes at a time. Others wait for SQLite's write lock for five seconds: holdGoal is small enough for a dozen busy workers.
 	holdGoal = 100 * time.Millisecond
 
-	// batchLeast is the least that holdGoal lets a cycle claim. batchSlots is what the first cycle may claim, and each where
-	// there are as many slots.
+	// batchLeast is the smallest batch that holdGoal leaves a cycle. batchSlots is the batch of the first cycle, and of each
+	// cycle of a queue with at least as many slots.
 	batchLeast = 10
 	batchSlots = 100
 )
 
-// batchSize is how many jobs of one queue a cycle claims at most.
+// batchSize is the largest number of jobs of one queue that a cycle claims.
 type batchSize int
 
-// writeTime is the step that bounds for how long a cycle keeps other writers waiting.
+// writeTime returns the step that bounds the time for which a cycle keeps other writers waiting.
 func writeTime() step {
 	return step{narrow: func(l *loop, queue string, n int) int { return min(n, l.batch.of(l.slots.queues[queue].total)) }}
 }
@@ -26,9 +26,9 @@ func (b batchSize) of(slots int) int {
 	return max(int(b), min(slots, batchSlots))
 }
 
-// learn shrinks the batch after a cycle that kept other writers waiting too long for so many rows, and grows it after quick ones.
-// (Where others can write meanwhile, held is 0: a cycle's time is mostly that of the way to the server.) A quick cycle with few
-// rows says nothing of one with many: a worker that had little to do would else forget how slow the machine is.
+// learn shrinks the batch after a cycle that kept other writers waiting too long for its number of rows, and grows it after quick
+// ones. (Where others can write meanwhile, held is 0: a cycle's time is mostly that of the way to the server.) A quick cycle with
+// few rows says nothing of one with many: otherwise a worker that had little to do would forget that the machine is slow.
 func (b batchSize) learn(rows int, held time.Duration) batchSize {
 	most := int(b)
 	switch {

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// TestBatchSize: a machine on which each row takes so long makes turns of about the time they should have, whatever came
-// before.
+// TestBatchSize checks that turns take about the intended time for any time per row, whatever came before.
 func TestBatchSize(t *testing.T) {
 	const slots = 20
 	turns := func(p batchSize, n int, fixed, each time.Duration) (batchSize, time.Duration) {
 		held := time.Duration(0)
 		for range n {
-			rows := 2 * p.of(slots) // as many as end are claimed
+			rows := 2 * p.of(slots) // each cycle claims as many jobs as end
 			held = fixed + time.Duration(rows)*each
 			p = p.learn(rows, held)
 		}
@@ -35,7 +34,7 @@ func TestBatchSize(t *testing.T) {
 	}
 }
 
-// TestBatchSizeOutlivesIdleTimes: short turns between long ones do not make the next long one longer.
+// TestBatchSizeOutlivesIdleTimes checks that short turns between long ones do not make the next long one longer.
 func TestBatchSizeOutlivesIdleTimes(t *testing.T) {
 	const each = time.Millisecond
 	p := batchSize(batchSlots)

@@ -39,7 +39,7 @@ func (c *completer) ends(ended []*Attempt) []*lifecycle.End {
 	return list
 }
 
-// recordTogether writes ends in one transaction, and tells of them.
+// recordTogether writes ends in one transaction, and reports them.
 func (c *completer) recordTogether(ctx context.Context, ended []*Attempt) error {
 	part := c.cycle(plan{ended: ended})
 	if err := part.commit(ctx); err != nil {
@@ -50,7 +50,7 @@ func (c *completer) recordTogether(ctx context.Context, ended []*Attempt) error 
 	return nil
 }
 
-// recorded removes the attempts whose ends a committed cycle recorded, and tells of them.
+// recorded removes the attempts whose ends a committed cycle recorded, and reports them.
 func (c *completer) recorded(committed *cycle) {
 	ended := committed.plan.ended
 	c.ledger.do(func() {
@@ -60,7 +60,7 @@ func (c *completer) recorded(committed *cycle) {
 	})
 	for _, end := range committed.did.lost {
 		a := end.Job.Holder().(*Attempt)
-		end.Recorded, a.course.ran = lifecycle.FateLost, false // this process did not run it to its end
+		end.Recorded, a.course.ran = lifecycle.FateLost, false // this process did not run the job to its end
 		c.env.log.Warn("the lease was lost: the attempt's end was refused", a.attrs()...)
 	}
 	c.addDurations(ended)
@@ -70,7 +70,7 @@ func (c *completer) recorded(committed *cycle) {
 	}
 }
 
-// logEnd logs a recorded end that is not simply done.
+// logEnd logs a recorded end other than a plain success.
 func logEnd(log *slog.Logger, a *Attempt) {
 	if a.end.Fate == lifecycle.FateRelease {
 		log.Info("job given back unfinished", a.attrs()...)
@@ -85,7 +85,7 @@ func logEnd(log *slog.Logger, a *Attempt) {
 		log.Warn("the handler returned an error after CompleteTx had ended its job", append(a.attrs(), "error", a.end.Told())...)
 	case a.end.Recorded == lifecycle.FateRetry:
 		log.Warn("attempt failed", append(a.attrs(), "cause", a.end.Cause, "error", a.end.Told(), "retry_in", a.end.Delay.Round(time.Millisecond))...)
-	case a.end.Recorded == lifecycle.FateLost: // another worker has the job, and decides
+	case a.end.Recorded == lifecycle.FateLost: // another worker has the job, and decides about it
 		log.Warn("attempt failed", append(a.attrs(), "cause", a.end.Cause, "error", a.end.Told())...)
 	default:
 		log.Warn("attempt failed", append(a.attrs(), "cause", a.end.Cause, "error", a.end.Told(), "retry", false)...)
@@ -100,7 +100,7 @@ func (c *completer) addDurations(ended []*Attempt) {
 	durations := stats.Durations{}
 	for _, a := range ended {
 		if course := a.course; course.ran {
-			// From the claim on: a plain INSERT may have set a due time of long ago or of the year 9999.
+			// Times count from the claim on: a plain INSERT may have set a due time of long ago or of the year 9999.
 			durations.Add(a.job.Queue, a.job.Kind, a.job.StartedAt.Add(course.readied+course.took), course.waited, course.took)
 		}
 	}

@@ -21,28 +21,28 @@ type cycle struct {
 	did       outcome
 }
 
-// outcome is what a cycle did.
+// outcome holds the results of a cycle.
 type outcome struct {
 	left      lifecycle.Left
 	lost      []*lifecycle.End
-	promote   int64 // the most jobs that it promotes
+	promote   int64 // the largest number of jobs to promote
 	promoted  int64
-	rows      map[string][]*Attempt // the claimed jobs of each queue, before they were judged
+	rows      map[string][]*Attempt // the claimed jobs of each queue, before judge
 	claimed   []*Attempt
-	committed []func()        // called when it is committed
+	committed []func()        // called after the commit
 	more      map[string]bool // queues in which another claim may find something
-	short     map[string]bool // queues that gave some, but less than was wanted
+	short     map[string]bool // queues with fewer claimed jobs than wanted, but some
 	returned  map[string]bool // queues from which jobs were claimed that must not wait for a slot
-	looked    bool            // for the next scheduled job
-	next      time.Time       // when that falls due, if it has looked
-	began     time.Time       // when its functions began
-	now       time.Time       // by the store's clock, at that time
-	took      time.Duration   // the time of its transaction
-	held      time.Duration   // the time of its functions while all other writers waited; 0 where they do not
+	looked    bool            // the cycle has looked for the next scheduled job
+	next      time.Time       // the time when that job falls due, if looked
+	began     time.Time       // the time when its functions began
+	now       time.Time       // the store's clock at began
+	took      time.Duration   // the duration of its transaction
+	held      time.Duration   // the time for which its functions kept all other writers waiting; 0 where they do not
 }
 
-// exchange returns what the engine runs in one transaction: it records ends, promotes what is due and claims, and then judges the
-// claimed jobs.
+// exchange returns the functions that the engine runs in one transaction: they record ends, promote due jobs and claim, and then
+// judge the claimed jobs.
 func (c *cycle) exchange() *engine.Exchange {
 	x := &engine.Exchange{Simple: c.plan.simple, Claiming: c.plan.promotes(c.env.store.Now()), Keep: c.keepAll, Judge: c.judge, Note: c.note}
 	x.Begin = func() {
@@ -84,7 +84,7 @@ func (c *cycle) exchange() *engine.Exchange {
 	return x
 }
 
-// note adds what the cycle recorded to the counts.
+// note adds the recorded ends of the cycle to the counts.
 func (c *cycle) note(ctx context.Context, q db.Querier) error {
 	c.did.held = time.Since(c.did.began)
 	return c.did.left.Conclude(ctx, q, core.Micros(c.did.now))
@@ -135,7 +135,7 @@ func (c *cycle) commit(ctx context.Context) error {
 	return nil
 }
 
-// reset clears what an earlier run of the functions did.
+// reset clears the results of an earlier run of the functions.
 func (c *cycle) reset() {
 	c.did = outcome{
 		began: time.Now(), now: c.env.store.Now(), left: lifecycle.NewLeft(), rows: make(map[string][]*Attempt, len(c.plan.wants)),
@@ -179,7 +179,7 @@ func (c *cycle) claimRows(ctx context.Context, q db.Querier, arg db.ClaimJobsPar
 	return rows, nil, err
 }
 
-// signals returns the signals of the cycle to others.
+// signals returns the signals that the cycle sends to others.
 func (c *cycle) signals() core.Signal {
 	var signals core.Signal
 	if len(c.did.returned) > 0 || c.did.left.Released() > 0 {
@@ -190,7 +190,7 @@ func (c *cycle) signals() core.Signal {
 		case lifecycle.FateDone, lifecycle.FateCancel:
 			signals |= core.JobEnded
 		default:
-			signals |= core.WorkReady | core.JobEnded // which of them depends on whether the job had a cancel request
+			signals |= core.WorkReady | core.JobEnded // a cancel request of the job decides which of them is right
 		}
 	}
 	return signals

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// endless is a store with jobs without end, whose transactions take some time.
+// endless is a store that never runs out of jobs, and whose transactions take some time.
 type endless struct {
 	engine.Store
 	recording, claims time.Duration
@@ -42,7 +42,7 @@ func (s *endless) Exchange(ctx context.Context, x *engine.Exchange) error {
 	return err
 }
 
-// exchange runs the functions of an exchange, without a look when it is simple.
+// exchange runs the functions of an exchange, without Look when it is simple.
 func exchange(ctx context.Context, q db.Querier, x *engine.Exchange) error {
 	x.Begin()
 	steps := append([]engine.Func{x.Record}, x.Claims...)
@@ -102,7 +102,7 @@ func (l *loop) cycleOf(wants int64) *cycle {
 	})
 }
 
-// While the end of a job on its last chance is not recorded, another such job does not begin.
+// While the end of a job on its last chance is not recorded, no other such job begins.
 func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
 	l := endlessLoop(t, &endless{}, 1, nil)
 	ended := l.ledger.ended[0]

@@ -3,30 +3,30 @@
 //
 //	loop      the producer: rests, looks, makes a plan and commits it
 //	ledger    the running attempts, the ended ones, and the ones whose ends the database refused; it owns the mutex
-//	slots     the places of each queue, prefetch, hand-over
+//	slots     the slots of each queue, prefetch, hand-over
 //	presence  the worker's row and its lock; the heartbeat renews it
 //
-// and of what works for them:
+// and of their helpers:
 //
-//	plan          what one cycle is to do, as data; cycle carries it out in one transaction
+//	plan          the work of one cycle, as data; cycle carries it out in one transaction
 //	step          the rules of a cycle: promotion, batchsize, quarantine
 //	completer     the ends of attempts, by lifecycle.Finish: log, observer, durations
-//	refusals      splits what the database refuses; refusedends does so for ends
+//	refusals      splits transactions that the database refuses; refusedends does so for ends
 //	executor      the goroutines that run attempts
-//	attempt       one run of one job; execution calls its handler; judge says what its end means; retry says when the next attempt comes;
-//	              verdict is how a handler says it
+//	attempt       one run of one job; execution calls its handler; judge decides on its end; retry sets the time of the next attempt;
+//	              verdict is the decision of a handler
 //	heartbeat     renews leases, cancels attempts that were cancelled or lost, calls the rescuer; orphans are claims that no part of
 //	              this process knows of
 //	handover      an enqueue of this process that gives its job to an idle runner, by Registry
 //
-// A job's way:
+// The path of a job:
 //
 //	cycle.claimFrom -> executor.dispatch -> slots.admit -> executor.start -> execution.run -> Attempt.judge -> executor.finish
 //	                -> ledger.settle -> loop.takeWork -> cycle.commit -> lifecycle.Finish -> completer.recorded
 //
-// Goroutines: the loop's alone touches loop, refusals, completer and cycle; the heartbeat's alone touches heartbeat, orphans and, while it
-// runs, presence but for its id. What others touch is in ledger and slots, under the ledger's mutex. env does not change during a run.
-// Services of package maintenance run beside the loop.
+// Goroutines: only the loop's touches loop, refusals, completer and cycle; only the heartbeat's touches heartbeat, orphans and, while it
+// runs, presence except its id. Fields that others touch are in ledger and slots, under the ledger's mutex. env does not change during a
+// run. Services of package maintenance run beside the loop.
 //
 // The package does not know package jobs, which decodes payloads, and wraps handlers in middleware.
 package runner

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A draining loop that waits for others' jobs looks soon at first, and less often in the course of time.
+// A draining loop that waits for others' jobs looks soon at first, and then at growing intervals.
 func TestDrainLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := runOf(t, &endless{}, Config{Drain: true}, nil, nil).newLoop()

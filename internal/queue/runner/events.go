@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// The functions below take an observer that may be nil.
+// The functions below accept a nil observer.
 
 func tellStarted(o *jobtype.Observer, a *Attempt) {
 	if o == nil || o.Started == nil {
@@ -18,7 +18,7 @@ func tellStarted(o *jobtype.Observer, a *Attempt) {
 	})
 }
 
-// tellFinished tells of an attempt that has begun.
+// tellFinished reports the end of an attempt that has begun.
 func tellFinished(o *jobtype.Observer, a *Attempt, f lifecycle.Fate) {
 	if o == nil || o.Finished == nil || !a.begun {
 		return

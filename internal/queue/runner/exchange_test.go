@@ -34,7 +34,7 @@ func (q *cancelling) AddJobChanges(_ context.Context, arg db.AddJobChangesParams
 	return nil
 }
 
-// After a simple claim the second transaction may run more than once: each run notes the same.
+// After a simple claim the second transaction may run more than once: each run has the same results.
 func TestJudgeAfterASimpleClaimRunsAgain(t *testing.T) {
 	c := endlessLoop(t, &endless{}, 0, func() {}).cycleOf(2)
 	c.plan.ended, c.plan.simple = nil, true
@@ -58,7 +58,7 @@ func TestJudgeAfterASimpleClaimRunsAgain(t *testing.T) {
 	}
 }
 
-// A transaction that runs again knows what was due before it.
+// A transaction that runs again uses the due time from before its first run.
 func TestExchangeThatRunsAgainIsDue(t *testing.T) {
 	c := endlessLoop(t, &endless{}, 0, func() {}).cycleOf(2)
 	c.plan.due = time.Now().Add(-time.Second)
@@ -73,7 +73,7 @@ func TestExchangeThatRunsAgainIsDue(t *testing.T) {
 	}
 }
 
-// shaky is a store whose schema cannot be looked at without a panic.
+// shaky is a store that panics when its schema is read.
 type shaky struct{ endless }
 
 func (*shaky) Migrations() engine.Migrations { return shakyMigrations{} }

@@ -18,13 +18,13 @@ type executor struct {
 	env    *env
 	ledger *ledger
 	slots  *slots
-	next   chan *Attempt // to a goroutine that is free
+	next   chan *Attempt // hands an attempt to a free goroutine
 
-	warned sync.Map // kinds of which the log says that their RetryDelay is negative
+	warned sync.Map // kinds whose negative RetryDelay was logged
 }
 
-// start runs an attempt on a goroutine that has run others, if one is free: its stack has grown already to what handlers
-// need, which is a fifth of the time of a job that does nothing.
+// start runs an attempt on a goroutine that has run others, if one is free: its stack has already grown to the size that
+// handlers need, and growing takes a fifth of the time of a job that does nothing.
 func (x *executor) start(a *Attempt) {
 	select {
 	case x.next <- a:
@@ -57,7 +57,7 @@ func (x *executor) newAttempt(job jobtype.Job) *Attempt {
 	return a
 }
 
-// dispatch starts the handlers of claimed jobs, best first, as far as there are slots.
+// dispatch starts the handlers of claimed jobs, best first, as far as there are free slots.
 func (x *executor) dispatch(claimed []*Attempt) {
 	if len(claimed) == 0 {
 		return
@@ -81,7 +81,7 @@ func better(a, b *Attempt) int {
 	)
 }
 
-// finish gives the end of an attempt to the loop, and returns the next attempt for its slot; nil when none waits.
+// finish hands the end of an attempt to the loop, and returns the next attempt for its slot; nil when none waits.
 func (x *executor) finish(a *Attempt, end lifecycle.End, began time.Time, called bool) (next *Attempt) {
 	now := time.Now()
 	lost, late, wake := false, false, false
@@ -110,7 +110,7 @@ func (x *executor) finish(a *Attempt, end lifecycle.End, began time.Time, called
 	return next
 }
 
-// finishWithout settles an attempt whose handler has not returned.
+// finishWithout ends an attempt whose handler has not returned.
 func (x *executor) finishWithout(a *Attempt, why error, took time.Duration) {
 	end := a.overrun(why, x.env.config.StuckAfter)
 	lost := false
@@ -128,20 +128,20 @@ func (x *executor) warnNegativeDelay(kind string, delay time.Duration) {
 	}
 }
 
-// execution is one call of an attempt's handler. It is kept small: a slot whose handler waits should need a stack of 4 KB.
+// execution is one call of an attempt's handler. It is kept small: a slot with a waiting handler should need a stack of 4 KB.
 type execution struct {
 	attempt  *Attempt
 	next     *Attempt // the attempt to run next in the same slot; nil when none waits
 	began    time.Time
-	err      error // the handler's
+	err      error // the error of the handler
 	called   bool  // the handler was called
-	returned bool  // and returned
+	returned bool  // the handler returned
 	settled  bool  // the attempt has its outcome
 	exiting  bool  // runtime.Goexit ends this goroutine
 }
 
-// run runs the handler to its end, however it ends, and settles the outcome. All that is the application's code runs on
-// this goroutine: the middleware and the handler, then the methods of its error or panic value and the kind's RetryDelay.
+// run runs the handler to its end, however it ends, and settles the outcome. All code of the application runs on this
+// goroutine: the middleware and the handler, then the methods of its error or panic value and the kind's RetryDelay.
 func (e *execution) run() {
 	a := e.attempt
 	tellStarted(a.executor.env.observer, a)
@@ -158,7 +158,7 @@ func (e *execution) run() {
 	e.returned = true
 }
 
-// settle judges how the handler ended and ends the attempt. run defers it, so that it recovers panics.
+// settle judges the end of the handler and ends the attempt. run defers it, so that it recovers panics.
 func (e *execution) settle() {
 	defer e.finish()
 	var stack string

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// handoverFirst and handoverLast bound the time for which a queue is not asked after it declined a job, for example while it is
-	// paused or has others: longer each time in a row. A declined handover costs a transaction that is rolled back.
+	// handoverFirst and handoverLast bound the time for which a queue is not asked after it declined a job, for example while it is paused
+	// or has other jobs. The time grows with each decline in a row. A declined handover costs a transaction that is rolled back.
 	handoverFirst = 10 * time.Millisecond
 	handoverLast  = time.Second
 
@@ -30,13 +30,13 @@ type handover struct {
 	run    *run
 	queue  string
 	worker int64
-	cycle  uint64 // its number
+	cycle  uint64 // the number of its cycle
 	began  time.Time
-	kept   bool // the slot still is
+	kept   bool // the slot is still kept
 }
 
 // reserve keeps a slot and begins a cycle for one handover. It returns nil unless the loop waits for a notification, the
-// queue has a free slot and no other handover goes on: jobs that arrive faster are claimed by the loop, many in one
+// queue has a free slot and no other handover is under way: the loop claims jobs that arrive faster, many in one
 // transaction.
 func (r *run) reserve(kind, queue string) (h *handover) {
 	if r.env.handlers[kind].Run == nil {
@@ -89,7 +89,7 @@ func (h *handover) end() {
 		}
 		r.slots.handingOver = false
 		r.ledger.cycles.end(h.cycle)
-		// The loop may have gone without the slot, or wait for the end of the handover.
+		// The loop may have worked without the slot, or wait for the end of the handover.
 		wake = h.kept || r.ledger.life.phase != phaseWorking || r.env.config.Drain
 	})
 	if wake {
@@ -97,7 +97,7 @@ func (h *handover) end() {
 	}
 }
 
-// Registry lists the runs of one client that can take a job which is being enqueued. The zero value is an empty list.
+// Registry lists the runs of one client that can accept a job during its enqueue. The zero value is an empty list.
 type Registry struct {
 	mu   sync.Mutex
 	runs []*run // never changed, but replaced
@@ -115,14 +115,14 @@ func (g *Registry) remove(r *run) {
 	g.runs = slices.DeleteFunc(slices.Clone(g.runs), func(other *run) bool { return other == r })
 }
 
-// HandOver inserts a job that is due as claimed by a run that takes it, and starts it. final is false when the caller must insert
-// the job normally: no run takes it, or the handover itself may have caused the failure.
+// HandOver inserts a due job as claimed by a run that accepts it, and starts it. final is false when the caller must insert the
+// job normally: no run accepts it, or the handover itself may have caused the failure.
 func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (ids []int64, final bool, err error) {
 	h := g.reserve(in.Job.Kind, in.Job.Queue)
 	if h == nil {
 		return nil, false, nil
 	}
-	defer h.end() // also when a handler of events of the application panics
+	defer h.end() // also when the application's event handler panics
 	store := h.run.env.store
 	now := store.Now()
 	in.Claim = h.claim(now)
@@ -134,7 +134,7 @@ func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (ids []int64,
 	return ids, true, nil
 }
 
-// reserve returns a handover to a run that takes the job; nil when there is none. The caller must call its end.
+// reserve returns a handover to a run that accepts the job; nil when there is none. The caller must call its end.
 func (g *Registry) reserve(kind, queue string) *handover {
 	g.mu.Lock()
 	runs := g.runs

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// resting returns a run whose loop waits for a notification, with two slots.
+// restingRun returns a run whose loop waits for a notification, with two slots.
 func restingRun(t *testing.T) *run {
 	r := runOf(t, &endless{}, Config{}, map[string]int{"q": 2}, map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { return nil }}})
 	r.presence.id.Store(7)
@@ -78,7 +78,7 @@ func TestRunsThatTakeAJob(t *testing.T) {
 	}
 }
 
-// A queue that declines jobs is asked less and less often, until it takes one.
+// A queue that declines jobs is asked at growing intervals, until it accepts one.
 func TestQueueThatDeclines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := restingRun(t)
@@ -132,7 +132,7 @@ func TestEndOfAHandoverIsTold(t *testing.T) {
 	}
 }
 
-// While a slot is kept, nothing else gets it; a job that waits for one neither.
+// While a slot is kept, no other job gets it, not even one that waits for a slot.
 func TestKeptSlot(t *testing.T) {
 	q := &queueSlots{total: 2, prefetch: prefetch{most: 10, room: 10}}
 	q.kept = 1
@@ -154,8 +154,8 @@ func TestKeptSlot(t *testing.T) {
 	}
 }
 
-// stubborn is a store that inserts no job as claimed: it returns an error, with waits only when the claim's patience or, if it does
-// not heed that, the context has ended.
+// stubborn is a store that never inserts a job as claimed: it returns an error. With waits it first waits for the end of the
+// claim's patience or, if it ignores that, of the context.
 type stubborn struct {
 	endless
 	err            error
@@ -189,8 +189,8 @@ func TestHandoverThatFails(t *testing.T) {
 	no := errors.New("no")
 	for name, test := range map[string]struct {
 		store stubborn
-		limit time.Duration // of the caller
-		again bool          // the job is inserted once more
+		limit time.Duration // the caller's time limit
+		again bool          // the caller inserts the job normally
 	}{
 		"its own fault":                      {store: stubborn{err: no}, again: true},
 		"a queue that declines":              {store: stubborn{err: engine.ErrDeclined}, again: true},

@@ -19,11 +19,11 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// tick is the longest time between two looks of the heartbeat. The promises "noticed within about a second" rest on it.
+// tick is the longest time between two looks of the heartbeat. The promises "noticed within about a second" depend on it.
 const tick = time.Second
 
-// heartbeat is the service that renews the worker's and its jobs' leases, cancels handlers whose job was cancelled or lost,
-// reports handlers that do not heed their context, and rescues the jobs of other workers that are gone.
+// heartbeat is the service that renews the leases of the worker and its jobs, cancels handlers whose job was cancelled or
+// lost, reports handlers that ignore the end of their context, and rescues the jobs of other workers that are gone.
 type heartbeat struct {
 	env      *env
 	ledger   *ledger
@@ -31,12 +31,12 @@ type heartbeat struct {
 	presence *presence
 	rescuer  *maintenance.Rescuer
 	orphans  *orphans
-	stop     context.CancelFunc // stops the run, as the end of its context does
+	stop     context.CancelFunc // stops the run, like the end of its context
 
 	lastTick  time.Time // by the process's clock
 	lastClock time.Time // by the clock of the leases, which can be set, and runs on while the machine sleeps
 	renewed   time.Time
-	trustFrom time.Time // before it, leases are not judged
+	trustFrom time.Time // leases are not judged before this time
 }
 
 func (r *run) newHeartbeat(stop context.CancelFunc) *heartbeat {
@@ -54,7 +54,7 @@ func (h *heartbeat) Run(ctx context.Context) {
 	defer h.endOnPanic()
 	now := time.Now()
 	h.lastTick, h.lastClock, h.renewed = now, h.env.store.Now(), now
-	h.trustFrom = now.Add(h.othersRenew()) // they may just have woken up with this machine
+	h.trustFrom = now.Add(h.othersRenew()) // the others may have just woken up with this machine
 	trouble := outage.New(h.env.log)
 	every := min(tick, h.env.config.Lease/4) // so that a renewal is never late
 	ticker := time.NewTicker(every)
@@ -75,7 +75,7 @@ func (h *heartbeat) Run(ctx context.Context) {
 		pause := every
 		switch fatal := outage.Unusable(err); {
 		case err == nil && queues:
-			continue // the next look comes at its time
+			continue // the next look comes at its usual time
 		case err == nil:
 			trouble.Over("housekeeping works again")
 		case fatal != nil:
@@ -89,7 +89,7 @@ func (h *heartbeat) Run(ctx context.Context) {
 	}
 }
 
-// endOnPanic ends the run after a panic: without renewals its leases would end while its handlers go on.
+// endOnPanic ends the run after a panic: without renewals its leases would expire while its handlers go on.
 func (h *heartbeat) endOnPanic() {
 	p := recover()
 	if p == nil {
@@ -109,7 +109,7 @@ func (h *heartbeat) giveUp(err error) {
 	h.ledger.signal()
 }
 
-// othersRenew returns how long other workers have to renew their leases after what stopped all of them: the longest pause between two
+// othersRenew returns the time in which other workers renew their leases after a stop of all of them: the longest pause between two
 // of their tries is half of it.
 func (h *heartbeat) othersRenew() time.Duration { return h.env.config.Lease * 2 / 3 }
 
@@ -117,8 +117,8 @@ func (h *heartbeat) look(ctx context.Context) error {
 	now := time.Now()
 	clock := h.env.store.Now()
 	if now.Sub(h.lastTick) > 3*tick || clock.Sub(h.lastClock).Abs() > 3*tick {
-		// This process did not run for a while, or the clock was set: leases that look expired may not be. Every worker gets
-		// time to renew, this one first.
+		// This process did not run for a while, or the clock was set: leases that look expired may still be valid. Every
+		// worker gets time to renew, this one first.
 		h.trustFrom = now.Add(h.othersRenew())
 		h.renewed = time.Time{}
 	}
@@ -127,7 +127,7 @@ func (h *heartbeat) look(ctx context.Context) error {
 	if now.Sub(h.renewed) >= h.env.config.Lease/3 {
 		all, err := h.renew(ctx)
 		if err != nil || time.Since(now) > tick {
-			// The database was locked for long, for the others as well: they get time to renew too.
+			// The database was locked for long, also for the others: they get time to renew too.
 			h.trustFrom = time.Now().Add(h.othersRenew())
 		}
 		if err != nil {
@@ -140,12 +140,12 @@ func (h *heartbeat) look(ctx context.Context) error {
 	if err := h.checkRow(ctx); err != nil {
 		return err
 	}
-	// By the clock as it was when the look began: a step since then shows only at the next look.
+	// Uses the clock as it was when the look began: a later step shows only at the next look.
 	before := core.Micros(clock)
 	if now.Before(h.trustFrom) {
 		before = 0
 	}
-	// One statement tells what needs work. Where no job runs and no other worker lives, only what kinds declare is read beside it.
+	// One statement finds the work. Where no job runs and no other worker lives, only the settings of kinds are read beside it.
 	work, err := h.rescuer.Housework(ctx, before)
 	if err != nil {
 		return err
@@ -164,8 +164,8 @@ func (h *heartbeat) look(ctx context.Context) error {
 	return err
 }
 
-// lookAfterWorkers ends the workers that are gone, puts in force what this one declares if others live than at the last look, and reads what
-// is in force for kinds.
+// lookAfterWorkers ends the workers that are gone, puts this worker's declarations in force if other workers live than at the last look,
+// and reads the settings of kinds.
 func (h *heartbeat) lookAfterWorkers(ctx context.Context, work db.CountHouseworkRow, before int64) (err error) {
 	if work.Live > work.Self {
 		err = h.rescuer.EndGoneWorkers(ctx, false, before)
@@ -184,8 +184,8 @@ func (h *heartbeat) checkRow(ctx context.Context) error {
 	return h.presence.writeQueues(ctx)
 }
 
-// renew extends the worker's lease and those of its jobs. all is false when some of them were not: they have just
-// ended, or are locked by a CompleteTx that is not committed yet, and that may be rolled back.
+// renew extends the leases of the worker and its jobs. all is false when some were not extended: they have just ended,
+// or are locked by a CompleteTx that is not committed yet, and that may be rolled back.
 func (h *heartbeat) renew(ctx context.Context) (all bool, err error) {
 	held := map[int64][]*lifecycle.End{}
 	for _, a := range h.ledger.attempts() {
@@ -201,7 +201,7 @@ func (h *heartbeat) renew(ctx context.Context) (all bool, err error) {
 	return all, nil
 }
 
-// renewOnly extends the worker's lease and those of these jobs, by the worker that holds them, in one transaction.
+// renewOnly extends the leases of the worker and of these jobs, by the worker that holds them, in one transaction.
 func (h *heartbeat) renewOnly(ctx context.Context, held map[int64][]*lifecycle.End) (all bool, err error) {
 	id := h.presence.workerID()
 	err = h.env.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
@@ -223,7 +223,7 @@ func (h *heartbeat) renewOnly(ctx context.Context, held map[int64][]*lifecycle.E
 	return all, err
 }
 
-// renewApart extends the leases of those jobs that the database lets renew. The lease of a job that is refused runs out.
+// renewApart extends the leases of the jobs one part at a time, as far as the database accepts it. The lease of a refused job expires.
 func (h *heartbeat) renewApart(ctx context.Context, held map[int64][]*lifecycle.End) error {
 	if _, err := h.renewOnly(ctx, nil); err != nil {
 		return err
@@ -244,7 +244,7 @@ func (h *heartbeat) renewApart(ctx context.Context, held map[int64][]*lifecycle.
 
 // checkHeld compares the attempts in memory with the n jobs that the database lists for this worker.
 func (h *heartbeat) checkHeld(ctx context.Context, n int64) error {
-	// The list comes first: what is claimed after it is not in it, and so not missed below.
+	// The list comes first: a job that is claimed later is not in it, and so not missed below.
 	attempts := h.ledger.attempts()
 	if n == 0 && len(attempts) == 0 {
 		h.orphans.seen = nil
@@ -272,7 +272,7 @@ func (h *heartbeat) cancelLost(attempts []*Attempt, held map[fence]db.ListHeldJo
 		for _, a := range attempts {
 			row, ok := held[a.fence()]
 			switch {
-			case a.over || !ok && a.completed: // it has ended
+			case a.over || !ok && a.completed: // the attempt has ended
 			case !ok:
 				if a.ctx.Err() == nil { // else it was cancelled before
 					lost = append(lost, a)
@@ -288,13 +288,13 @@ func (h *heartbeat) cancelLost(attempts []*Attempt, held map[fence]db.ListHeldJo
 	}
 }
 
-// reportStuck ends the attempts of handlers that go on long after their context ended. Their slots stay taken.
+// reportStuck ends the attempts of handlers that run long after their context ended. Their slots stay taken.
 func (h *heartbeat) reportStuck(now time.Time) {
 	for _, a := range h.overdue(now) {
 		why := context.Cause(a.ctx)
 		h.env.log.Error("handler ignores the end of its context: its attempt is ended without it, its slot stays taken",
 			append(a.attrs(), "cause", why)...)
-		go h.executor.finishWithout(a, why, now.Sub(a.claimed)) // it may have to wait for the kind's RetryDelay
+		go h.executor.finishWithout(a, why, now.Sub(a.claimed)) // the call may have to wait for the kind's RetryDelay
 	}
 }
 
@@ -302,7 +302,7 @@ func (h *heartbeat) reportStuck(now time.Time) {
 func (h *heartbeat) overdue(now time.Time) (list []*Attempt) {
 	h.ledger.do(func() {
 		if h.ledger.life.phase == phaseCancelled {
-			return // the runner stops and has its own limit
+			return // the run stops and has its own limit
 		}
 		for _, a := range h.ledger.running {
 			switch {

@@ -72,7 +72,7 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	left := lifecycle.NewLeft()
 	written, err := a.complete(ctx, q, params, left)
 	if err != nil {
-		return core.EndFirst(ctx, err) // a renewal may have found before that the lease is lost, and has ended ctx
+		return core.EndFirst(ctx, err) // a renewal may have found before that the lease is lost, and have ended ctx
 	}
 	if !written {
 		a.cancel(jobtype.ErrLeaseLost)
@@ -85,7 +85,7 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	return nil
 }
 
-// complete ends the attempt well, or removes its job if the kind keeps nothing; false means that the lease was lost.
+// complete records that the attempt ended well, or removes its job if the kind keeps nothing; false means that the lease was lost.
 func (a *Attempt) complete(ctx context.Context, q db.Querier, params db.CompleteJobParams, left lifecycle.Left) (bool, error) {
 	if a.handler.Drop {
 		removed, err := q.DropCompletedJobs(ctx, db.DropCompletedJobsParams{
@@ -95,7 +95,7 @@ func (a *Attempt) complete(ctx context.Context, q db.Querier, params db.Complete
 		return len(removed) > 0, err
 	}
 	n, err := q.CompleteJob(ctx, params)
-	// Its successor is released by the cycle that finds the end recorded: not in the caller's transaction, which may take its time.
+	// The cycle that finds the end recorded releases the successor: not the caller's transaction, which may take its time.
 	left.Ended(a.job.Queue, a.job.Kind, "", jobtype.StatusDone)
 	return n > 0, err
 }

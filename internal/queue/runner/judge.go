@@ -14,12 +14,12 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// retryDelayWithin is how long a kind's RetryDelay may take when the handler's own goroutine cannot call it.
+// retryDelayWithin is the longest time for a kind's RetryDelay when the handler's own goroutine cannot call it.
 const retryDelayWithin = time.Second
 
-// judge decides what the end of a handler means, on the handler's goroutine. stack is set when it panicked. The error's
-// methods and the kind's RetryDelay are the application's code: a panic in them (say, of a nil pointer in an error) is the
-// attempt's too. After runtime.Goexit in them, judge does not return.
+// judge derives the attempt's end from the handler's error, on the handler's goroutine. stack is set when it panicked. The
+// error's methods and the kind's RetryDelay are the application's code: a panic in them (say, of a nil pointer in an
+// error) counts as the attempt's. After runtime.Goexit in them, judge does not return.
 func (a *Attempt) judge(err error, stack string) (end lifecycle.End) {
 	end.Job = &a.job
 	defer func() {
@@ -32,7 +32,7 @@ func (a *Attempt) judge(err error, stack string) (end lifecycle.End) {
 		}
 	}()
 	if err == nil {
-		return end // done, also when the context ended shortly before: the work is done
+		return end // done, also when the context ended shortly before: the work is complete
 	}
 	end.Message, end.Stack = core.Clean(err.Error(), redact.MostText), core.Clean(stack, redact.MostText)
 	if program := (*jobtype.OutputError)(nil); errors.As(err, &program) {
@@ -50,7 +50,7 @@ func (a *Attempt) judge(err error, stack string) (end lifecycle.End) {
 	case errors.Is(why, jobtype.ErrCancelRequested):
 		end.Fate = lifecycle.FateCancel
 	case errors.Is(why, jobtype.ErrStopping):
-		end.Fate, end.Message, end.Output = lifecycle.FateRelease, "", nil // an error that a stop causes is not the job's
+		end.Fate, end.Message, end.Output = lifecycle.FateRelease, "", nil // the job is not charged with an error that a stop causes
 	case errors.Is(why, jobtype.ErrTimeout):
 		return a.failed(end, err, jobtype.CauseTimeout)
 	default:
@@ -59,7 +59,7 @@ func (a *Attempt) judge(err error, stack string) (end lifecycle.End) {
 	return end
 }
 
-// unjudged is the outcome of an attempt whose error, panic value or RetryDelay called runtime.Goexit.
+// unjudged returns the end of an attempt whose error, panic value or RetryDelay called runtime.Goexit.
 func (a *Attempt) unjudged() lifecycle.End {
 	if errors.Is(context.Cause(a.ctx), jobtype.ErrLeaseLost) {
 		return lifecycle.End{Job: &a.job, Fate: lifecycle.FateLost}
@@ -71,8 +71,8 @@ func (a *Attempt) unjudged() lifecycle.End {
 	return a.failedWith(end, jobtype.CausePanic, nil, DefaultRetryDelay)
 }
 
-// overrun is the outcome of an attempt whose handler ignores the end of its context. The kind's RetryDelay is called on a
-// goroutine of its own and has a second to answer; otherwise DefaultRetryDelay applies.
+// overrun returns the end of an attempt whose handler ignores the end of its context. It calls the kind's RetryDelay on a
+// separate goroutine, which has a second to answer; otherwise DefaultRetryDelay applies.
 func (a *Attempt) overrun(why error, after time.Duration) lifecycle.End {
 	end := lifecycle.End{Job: &a.job, Message: fmt.Sprintf("%v; the handler went on for %s", why, after)}
 	switch {
@@ -98,7 +98,7 @@ func (a *Attempt) overrun(why error, after time.Duration) lifecycle.End {
 	})
 }
 
-// follow does what the handler said.
+// follow applies the handler's verdict to the end.
 func (a *Attempt) follow(end lifecycle.End, said *verdict) lifecycle.End {
 	switch said.kind {
 	case verdictSnooze:
@@ -120,7 +120,7 @@ func (a *Attempt) follow(end lifecycle.End, said *verdict) lifecycle.End {
 	return end
 }
 
-// reasonOf returns the text of a reason that a handler may give: empty without one.
+// reasonOf returns the text of a reason that a handler may give; empty without a reason.
 func reasonOf(err error) string {
 	if err == nil {
 		return ""

@@ -12,10 +12,10 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// lockedPause is the longest time between two tries to record an end that had to wait for a lock of another transaction.
+// lockedPause is the longest time between two tries to record an end that had to wait for another transaction's lock.
 const lockedPause = 10 * time.Second
 
-// resultsMost is about how many bytes of results one transaction writes.
+// resultsMost is the approximate largest size of the results that one transaction writes, in bytes.
 const resultsMost = 4 << 20
 
 // ledger lists the attempts of a run: the running ones, the ended ones that the loop has not recorded yet, and the ones whose ends the
@@ -30,31 +30,31 @@ type ledger struct {
 	refused  map[fence]*Attempt // the database refused their ends, which are recorded again later
 	cycles   cycles
 	life     life
-	activity activity // of the loop
+	activity activity // the activity of the loop
 }
 
 func newLedger() *ledger {
 	return &ledger{changed: make(chan struct{}, 1), running: map[fence]*Attempt{}, refused: map[fence]*Attempt{}}
 }
 
-// fence names an attempt: no two have the same.
+// fence identifies an attempt: no two have the same.
 type fence struct {
 	job     int64
 	attempt int64
 }
 
-// do calls fn with the mutex held. fn calls no method that locks it, and no code of the application.
+// do calls fn with the mutex held. fn must call no method that locks it, and no code of the application.
 func (l *ledger) do(fn func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fn()
 }
 
-// signal makes the loop look at what has changed. It does not block.
+// signal makes the loop look for changes. It does not block.
 func (l *ledger) signal() {
 	select {
 	case l.changed <- struct{}{}:
-	default: // it will look anyway
+	default: // a signal is pending already
 	}
 }
 
@@ -65,8 +65,8 @@ func (l *ledger) attempts() []*Attempt {
 	return slices.AppendSeq(slices.Collect(maps.Values(l.running)), maps.Values(l.refused))
 }
 
-// settle stores an attempt's end and how long it took, the first time only. It returns true when the lease was lost: the
-// attempt is then removed, and the caller tells the observer. Callers hold mu.
+// settle stores an attempt's end and its duration, the first time only. It returns true when the lease was lost: the
+// attempt is then removed, and the caller reports it to the observer. Callers hold mu.
 func (l *ledger) settle(a *Attempt, end lifecycle.End, took time.Duration) (lost bool) {
 	if a.over {
 		return false
@@ -102,7 +102,7 @@ func (l *ledger) takeEnded() []*Attempt {
 		}
 	}
 	taken := l.ended
-	l.ended = make([]*Attempt, 0, len(taken)) // about as many will come again
+	l.ended = make([]*Attempt, 0, len(taken)) // about as many will end again
 	return taken
 }
 
@@ -162,8 +162,8 @@ func (l *ledger) takeRefused() []*Attempt {
 	return all
 }
 
-// isIdle reports whether no handler runs, no job is being handed over, and no end waits to be recorded but refused ones. An end that
-// waits for a lock counts as one that waits.
+// isIdle reports whether no handler runs, no handover is under way, and no end waits to be recorded. Refused ends do not count,
+// unless they wait for a lock.
 func (l *ledger) isIdle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +175,7 @@ func (l *ledger) isIdle() bool {
 	return len(l.running) == 0 && len(l.ended) == 0 && len(l.cycles.open) == 0
 }
 
-// handlersEnded reports whether nothing is left of a run but to record ends.
+// handlersEnded reports whether a run has nothing left except ends to record.
 func (l *ledger) handlersEnded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,7 +187,7 @@ func (l *ledger) handlersEnded() bool {
 	return true
 }
 
-// setActivity sets what the loop does, and returns it: gathering becomes working when no more ends can come.
+// setActivity sets the activity of the loop, and returns it: gathering becomes working when no more ends can come.
 func (l *ledger) setActivity(now activity) activity {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,8 +203,8 @@ func (l *ledger) mayGather() bool {
 	return len(l.ended) > 0 && len(l.running) > len(l.ended) && l.life.fatal == nil
 }
 
-// cancelHandlers ends the contexts of all handlers, now and later. The first cause counts. A parent of these contexts would do the
-// same, but would keep a list of them, which is a tenth of what a job that does nothing costs this process.
+// cancelHandlers ends the contexts of all handlers, now and later. The first cause counts. A parent of these contexts would have
+// the same effect, but would keep a list of them, which is a tenth of the cost of a job that does nothing.
 func (l *ledger) cancelHandlers(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -218,7 +218,7 @@ func (l *ledger) cancelHandlers(cause error) {
 }
 
 // fail makes the loop end the run with an error. With a SchemaError it returns true, and the run ends as if it was stopped: running
-// jobs may end, and are recorded or given back. Each version of the schema can take that from the program of the one before.
+// jobs may end, and are recorded or given back. Each version of the schema accepts that from the program of the version before.
 func (l *ledger) fail(err error) (stops bool) {
 	var schema *jobtype.SchemaError
 	l.mu.Lock()

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// lookEach is the largest number of queues that the loop looks at one by one. Of more of them one statement finds those that have jobs, and
-	// no cycle claims from more without having asked: else a wake-up would cost a statement for each queue.
+	// lookEach is the largest number of queues that the loop looks at one by one. For more, one statement finds the queues with jobs, and
+	// no cycle claims from more queues without that statement: otherwise a wake-up would cost a statement for each queue.
 	lookEach = 4
 
 	// The bounds of the time after which the loop looks again when it found a job that it could not claim. Another worker may hold its
-	// row locked for the time of a claim and then not take it; and it may be pending before its time.
+	// row locked for the time of a claim and then not take it; or the job may be pending before its time.
 	lookSoonest = time.Millisecond
 	lookLast    = time.Second
 
-	// The bounds of the time after which a draining runner looks again whether others' jobs have ended: most of them soon have.
+	// The bounds of the time after which a draining runner looks again whether others' jobs have ended: most of them end soon.
 	drainFirst = time.Millisecond
 	drainLast  = 100 * time.Millisecond
 
-	// drainAhead is how soon a job must fall due for a draining runner to wait for it: more than the clocks of the runner and of
-	// a program that has just inserted a job differ by.
+	// drainAhead is the time within which a job must fall due for a draining runner to wait for it: more than the difference
+	// between the clocks of the runner and of a program that has just inserted a job.
 	drainAhead = 50 * time.Millisecond
 )
 
-// lookFirst looks before a cycle that only claims, unless the last notification led to a claim. Of many queues it keeps the ones that
-// have jobs before every cycle, also one that has other work. found is also false when the loop must look again.
+// lookFirst looks before a cycle that only claims, unless the last notification led to a claim. With many queues it keeps only those
+// with jobs before every cycle, even one with other work. found is also false when the loop must look again.
 func (l *loop) lookFirst(ctx context.Context, p plan, working bool) (found, drained bool) {
 	if working {
 		if p.many {
@@ -46,7 +46,7 @@ func (l *loop) lookFirst(ctx context.Context, p plan, working bool) (found, drai
 		return found, drained
 	}
 	if l.pauseBeforeClaim() {
-		l.lookEverywhere() // the look has left some out, and no timer is set
+		l.lookEverywhere() // the look has left some queues out, and no timer is set
 		return false, false
 	}
 	return true, false
@@ -62,13 +62,13 @@ func (l *loop) pauseBeforeClaim() bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-l.ledger.changed: // the cycle that records it claims as well
+	case <-l.ledger.changed: // the cycle that records the end claims as well
 	}
 	return true
 }
 
-// look reports without the write lock whether a cycle would claim anything; drained means that the run is over. Of many queues
-// it keeps the ones in wants that have jobs. A fault counts as found: the cycle meets it again and deals with it.
+// look reports without the write lock whether a cycle would claim anything; drained means that the run is over. With many
+// queues it keeps only those in wants that have jobs. A fault counts as found: the cycle meets it again and handles it.
 func (l *loop) look(ctx context.Context, wants map[string]int64) (found, drained bool) {
 	found, next, err := l.peek(ctx, wants)
 	if err != nil {
@@ -86,15 +86,15 @@ func (l *loop) look(ctx context.Context, wants map[string]int64) (found, drained
 	l.notice.judge(false)
 	l.emptyLooks++
 	l.backoff.FoundNothing()
-	for queue := range wants { // and no other: one without a free slot was not looked at
+	for queue := range wants { // only these: a queue without a free slot was not looked at
 		delete(l.claimable, queue)
 	}
 	l.alarm.Set(l.nextLook(next))
 	return false, false
 }
 
-// lookAlong keeps the queues of many that have jobs in the plan, before a cycle that has other work anyway, and the ones that get jobs
-// back from the attempts that have ended. After a fault it keeps all.
+// lookAlong keeps only the queues with jobs in the plan, before a cycle that has other work anyway, and the queues that get jobs back
+// from the ended attempts. After a fault it keeps all.
 func (l *loop) lookAlong(ctx context.Context, p plan) {
 	before := maps.Clone(p.wants)
 	if _, next, err := l.peek(ctx, p.wants); err == nil {
@@ -107,8 +107,8 @@ func (l *loop) lookAlong(ctx context.Context, p plan) {
 	}
 }
 
-// peek reads whether there is anything to claim or promote, and when the next job falls due. Of many queues it keeps the ones in
-// wants that have jobs; the others are not claimable any more.
+// peek reads whether there is anything to claim or promote, and when the next job falls due. With many queues it keeps only
+// those in wants that have jobs; the others are no longer claimable.
 func (l *loop) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
 	var due bool
 	var claimable []string
@@ -156,7 +156,7 @@ func (l *loop) keepOnly(wants map[string]int64, claimable []string) {
 	}
 }
 
-// drained reports whether a drain is complete: nothing runs here, and no other worker runs what could come back.
+// drained reports whether a drain is complete: no job runs here, and no other worker runs a job that could come back.
 func (l *loop) drained(ctx context.Context) bool {
 	if !l.ledger.isIdle() {
 		return false
@@ -164,7 +164,7 @@ func (l *loop) drained(ctx context.Context) bool {
 	var unfinished int64
 	ahead, store := drainAhead, l.env.store
 	if engine.ClockStands(store) {
-		ahead = 0 // it would wait for ever
+		ahead = 0 // the drain would wait for ever
 	}
 	soon := core.Micros(store.Now().Add(ahead))
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -176,13 +176,13 @@ func (l *loop) drained(ctx context.Context) bool {
 
 // subscription is the loop's copy of the queues that it serves, with the notifications of their jobs.
 type subscription struct {
-	version  uint64   // of the queues
+	version  uint64   // the version of the queues
 	names    []string // sorted
 	wake     <-chan struct{}
 	unlisten func()
 }
 
-// serve takes in the queues of the run: it listens for their jobs before it looks at them.
+// serve applies the queues of the run: it listens for their jobs before it looks at them.
 func (l *loop) serve() {
 	queues, version := l.env.served.Slots()
 	names := slices.Sorted(maps.Keys(queues))

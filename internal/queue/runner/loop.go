@@ -34,15 +34,15 @@ type loop struct {
 	trouble    *outage.Outage  // failed writes since the last that succeeded
 	took       time.Duration   // the time of the last cycle's write
 	batch      batchSize
-	misses     int // cycles in a row that claimed nothing though there was something
+	misses     int // cycles in a row that claimed nothing although a look found jobs
 	emptyLooks int // looks in a row that found nothing
 	notice     notice
 	backoff    engine.Backoff
 }
 
-// notice is whether notifications of jobs lead to claims.
+// notice records whether notifications of jobs lead to claims.
 type notice struct {
-	notified bool // by a notification, since the last cycle
+	notified bool // a notification has come since the last cycle
 	trusted  bool // the last notification led to a claim: the loop claims after the next one without a look first
 }
 
@@ -94,7 +94,7 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 	stopping := ctx.Err() != nil
 	if stopping {
 		l.behind = false
-		l.ledger.resume((*Attempt).isLocked) // a run that stops waits for the lock, as long as it may
+		l.ledger.resume((*Attempt).isLocked) // a stopping run waits for the lock, as long as it may
 	}
 	p := l.takeWork(stopping)
 	working := len(p.ended) > 0 || p.behind
@@ -130,7 +130,7 @@ func (l *loop) end() error {
 	return l.slots.stuck()
 }
 
-// abort cancels the handlers, whose work cannot be recorded any more, and waits a while for them to return.
+// abort cancels the handlers, whose work can no longer be recorded, and waits a while for them to return.
 func (l *loop) abort(cause error) error {
 	l.ledger.cancelHandlers(jobtype.ErrStopping)
 	timer := time.NewTimer(l.env.config.StuckAfter)
@@ -151,7 +151,7 @@ func (l *loop) abort(cause error) error {
 // unrecorded returns the error of a run that could not record ends because of err.
 func (l *loop) unrecorded(err error) error {
 	if cause := context.Cause(l.env.writing); cause != nil {
-		err = cause // and not that the context has ended, as for a stop in which all was recorded
+		err = cause // not the end of the context, as in a stop that recorded everything
 	}
 	n := len(l.ledger.attempts())
 	if n == 0 {
@@ -174,19 +174,19 @@ func (l *loop) takeWork(stopping bool) plan {
 	return p
 }
 
-// demand returns the number of jobs that each queue which may hold some could take, and how many of these begin at once. worth is whether
-// there is a cycle anyway. Callers hold the ledger's mutex.
+// demand returns the number of jobs that each queue that may have jobs could take, and the number of these that begin at once. worth says
+// that there is a cycle anyway. Callers hold the ledger's mutex.
 func (l *loop) demand(worth bool) (wants, free map[string]int64) {
 	wants, free = make(map[string]int64, len(l.claimable)), make(map[string]int64, len(l.claimable))
 	if l.completer.presence.workerID() == 0 || len(l.ledger.refused) >= refusedMost {
-		return wants, free // declared dead and not registered anew yet; or whatever it runs cannot be recorded
+		return wants, free // declared dead and not registered anew yet, or the ends of jobs could not be recorded
 	}
 	for queue, may := range l.claimable {
 		if !may {
 			continue
 		}
 		q := l.slots.queues[queue]
-		if q == nil { // removed since it became claimable
+		if q == nil { // the queue was removed since it became claimable
 			delete(l.claimable, queue)
 			continue
 		}
@@ -215,7 +215,7 @@ func (l *loop) claimsOnly(p plan) bool {
 	return false
 }
 
-// commit commits a plan and does what follows from it. Its error ends the run.
+// commit commits a plan and applies its results. Its error ends the run.
 func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	again, err := p.ended, error(nil)
 	old := refusedBefore(p.ended)
@@ -232,8 +232,8 @@ func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	return nil
 }
 
-// commitOne commits a plan in one transaction. While the run is stopping it does not wait for locked rows: the ends beside them are
-// recorded first, and theirs while there is time.
+// commitOne commits a plan in one transaction. While the run is stopping it does not wait for locked rows: it first records the
+// ends without a lock, and the locked ones while there is time.
 func (l *loop) commitOne(ctx context.Context, p plan) (outcome, error) {
 	writing := l.env.writing
 	if ctx.Err() != nil && len(p.ended) > 0 {
@@ -251,7 +251,7 @@ func (l *loop) commitOne(ctx context.Context, p plan) (outcome, error) {
 	return c.did, err
 }
 
-// stoppingPause is the longest pause before a run that stops tries an end again that had to wait for a lock.
+// stoppingPause is the longest pause before a stopping run tries an end again that had to wait for a lock.
 const stoppingPause = 200 * time.Millisecond
 
 // failed keeps the ends of a plan that was not committed and waits; its error ends the run.
@@ -267,7 +267,7 @@ func (l *loop) failed(ended []*Attempt, err error, stopping bool) error {
 	}
 	if lifecycle.IsLocked(store, err) && len(ended) > 0 {
 		if ended, err = l.completer.recordSplit(ended, stopping); err == nil {
-			l.lookEverywhere() // a look before the cycle has left some out
+			l.lookEverywhere() // a look before the cycle has left some queues out
 			return nil
 		}
 	}
@@ -284,12 +284,12 @@ func (l *loop) failed(ended []*Attempt, err error, stopping bool) error {
 	case stopping && l.ledger.handlersEnded() && l.trouble.Lasts() >= l.env.config.Stop:
 		return l.unrecorded(err)
 	}
-	l.lookEverywhere() // a look before the cycle has left some out
+	l.lookEverywhere() // a look before the cycle has left some queues out
 	outage.Sleep(l.env.writing, pause)
 	return nil
 }
 
-// rest waits until there may be something to do.
+// rest waits until there may be work.
 func (l *loop) rest() {
 	wake := l.served.wake
 	var over <-chan time.Time
@@ -302,7 +302,7 @@ func (l *loop) rest() {
 	defer l.ledger.setActivity(working)
 	select {
 	case <-l.ledger.changed:
-		runtime.Gosched() // handlers that are about to end as well join the next cycle
+		runtime.Gosched() // handlers that are about to end join the next cycle
 	case <-wake:
 		l.lookEverywhere()
 		l.notice.notified = true
@@ -334,7 +334,7 @@ func (l *loop) follow(c *cycle) {
 		l.followClaim(p, did)
 	}
 	if did.promoted > 0 {
-		l.lookEverywhere() // they may be for any queue, also for one that was not claimed from just now
+		l.lookEverywhere() // promoted jobs may be in any queue, also in one that was not claimed from just now
 	}
 	l.slots.pausePrefetch(did.returned)
 	l.executor.dispatch(did.claimed)
@@ -348,8 +348,8 @@ func (l *loop) followClaim(p *plan, did *outcome) {
 	l.notice.judge(len(did.claimed) > 0)
 	next := l.next
 	for queue := range p.wants {
-		// A claim that came short may have missed rows that another worker had locked and then did not take: a look, which
-		// takes no locks, tells.
+		// A short claim may have missed rows that another worker had locked and then did not take: a look, which takes no
+		// locks, shows them.
 		l.claimable[queue] = did.more[queue] || did.short[queue] || !did.looked
 	}
 	if len(p.ended) == 0 && len(did.claimed) == 0 && !l.behind && (len(p.wants) > 0 || did.promoted == 0) {

@@ -11,14 +11,14 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 )
 
-// orphans releases jobs, at no cost, that the database lists for this worker and that the run does not know: a transaction claimed them
-// whose commit looked like a failure to the loop. Each is found by its fence. Only the heartbeat calls it.
+// orphans releases, at no cost, jobs that the database lists for this worker and that the run does not know: a transaction claimed
+// them, but its commit looked like a failure to the loop. Each is found by its fence. Only the heartbeat calls it.
 type orphans struct {
 	env      *env
 	ledger   *ledger
 	presence *presence
-	seen     map[fence]uint64        // unknown at the last look, with the number of cycles begun at the first look
-	refused  map[fence]refusedOrphan // the database refuses to release them
+	seen     map[fence]uint64        // unknown jobs of the last look, each with the number of cycles begun at its first look
+	refused  map[fence]refusedOrphan // orphans that the database refuses to release
 }
 
 // refusedOrphan counts refused releases of an orphan and holds the time of the next try.

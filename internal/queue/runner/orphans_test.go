@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// A held job that this run does not know is no orphan while a cycle goes on that may have claimed it.
+// A held job that this run does not know is no orphan during a cycle that may have claimed it.
 func TestOrphans(t *testing.T) {
 	held := map[fence]db.ListHeldJobsRow{{1, 1}: {}}
 	s := restingRun(t)

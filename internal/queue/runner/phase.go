@@ -5,36 +5,36 @@ import (
 	"time"
 )
 
-// phase is how far a run has come. It never goes back.
+// phase is the stage of a run. It never goes back.
 type phase int
 
 const (
 	phaseWorking   phase = iota // jobs are claimed
-	phaseStopping               // no job waits for a slot any more
+	phaseStopping               // no job waits for a slot
 	phaseCancelled              // the contexts of all handlers have ended
 )
 
 // life holds the phase of a run and the errors that end it. The ledger's mutex guards it.
 type life struct {
 	phase  phase
-	cause  error // of the contexts in phaseCancelled
+	cause  error // the cause of the ended contexts in phaseCancelled
 	fatal  error // ends the run
-	schema error // a SchemaError, which stops it
+	schema error // a SchemaError, which stops the run
 }
 
-// activity is what the loop does, for attempts that end meanwhile and for handovers.
+// activity is the state of the loop, for attempts that end meanwhile and for handovers.
 type activity int
 
 const (
 	working   activity = iota
-	gathering          // it waits for more ends
-	resting            // it waits for a notification
+	gathering          // waiting for more ends
+	resting            // waiting for a notification
 )
 
 // cycles numbers the transactions that may have claimed jobs whose handlers have not begun. The ledger's mutex guards it.
 type cycles struct {
-	begun uint64   // the number of the newest
-	open  []uint64 // those that have not ended, in their order
+	begun uint64   // the number of the newest cycle
+	open  []uint64 // the numbers of the cycles that have not ended, in order
 }
 
 // begin returns the number of a new cycle.
@@ -52,9 +52,9 @@ func (c *cycles) end(number uint64) {
 // gatherMost is the longest time that the loop waits for more ends to record together.
 const gatherMost = 5 * time.Millisecond
 
-// gather waits for more ends when there are some and handlers still run: for at most a quarter of what the last
-// cycle took. Where a commit waits for a disk, handlers that end a moment after the others would else make a cycle of
-// their own necessary; where it is a matter of microseconds, so is this.
+// gather waits for more ends when there are some and handlers still run: for at most a quarter of the last cycle's
+// duration. Where a commit waits for a disk, handlers that end a moment after the others would otherwise need another
+// cycle; where a commit takes microseconds, so does gather.
 func (l *ledger) gather(cycle time.Duration) {
 	if l.setActivity(gathering) != gathering {
 		return

@@ -6,47 +6,47 @@ import (
 )
 
 const (
-	// prefetchBytes is about how much the payloads of a queue's waiting jobs may take.
+	// prefetchBytes is the approximate largest size of the payloads of a queue's waiting jobs.
 	prefetchBytes = 4 << 20
 
-	// prefetchGoal is how long a prefetched job should wait for its slot at most.
+	// prefetchGoal is the longest time that a prefetched job should wait for its slot.
 	prefetchGoal = 20 * time.Millisecond
 
 	// prefetchFor is the longest time that such a job waits for its slot. Then it is given back, for other workers to run.
 	prefetchFor = 100 * time.Millisecond
 
-	// prefetchPause is for how many cycles nothing is prefetched after a cycle had to give back what it had claimed.
+	// prefetchPause is the number of cycles without prefetching after a cycle that had to give jobs back.
 	prefetchPause = 100
 
-	// paceOver is of about how many attempts pace and weight are the mean.
+	// paceOver is the approximate number of attempts over which pace and weight are averaged.
 	paceOver = 16
 )
 
-// prefetch is the jobs of a queue that were claimed before a slot is free, so that no slot waits for the database, and how
-// many they may be.
+// prefetch holds the jobs of a queue that were claimed before a slot is free, so that no slot waits for the database, and
+// the bounds of their number.
 type prefetch struct {
-	jobs   []*Attempt // waiting
+	jobs   []*Attempt // waiting for a slot
 	most   int
-	room   int           // for waiting jobs, as far as it is known
-	brake  int           // from here on the room grows slowly: it was too much before; 0 when it never was
-	paused int           // for how many cycles nothing is prefetched
+	room   int           // the number of jobs that may wait, as far as it is known
+	brake  int           // from this value on the room grows slowly, because more was too much before; 0 when it never was
+	paused int           // the number of cycles without prefetching to come
 	late   time.Duration // the longest time since the last cycle that a job waited for its slot
-	pace   time.Duration // how long attempts took lately, 0 while none has ended
-	weight int           // the bytes of their payloads
+	pace   time.Duration // the average duration of recent attempts; 0 while none has ended
+	weight int           // the average size of their payloads, in bytes
 }
 
-// wants returns how many jobs may wait when a cycle takes so long.
+// wants returns the number of jobs that may wait when a cycle takes this long.
 func (p *prefetch) wants(s *queueSlots, cycle time.Duration) int {
 	if p.paused > 0 {
 		p.paused--
 		return 0
 	}
-	if p.pace <= 0 || s.kept > 0 { // what waited would not get a kept slot
+	if p.pace <= 0 || s.kept > 0 { // a waiting job would not get a kept slot
 		return 0
 	}
 	p.adapt(s.active == s.total, s.total)
 	most := min(p.room, prefetchBytes/max(p.weight, 1))
-	// Enough for the slots to go on during two cycles: where jobs are slow that is none.
+	// Enough for the slots to go on during two cycles: none where jobs are slow.
 	return int(min(float64(most), float64(s.total)*float64(2*cycle)/float64(p.pace)))
 }
 
@@ -65,7 +65,7 @@ func (p *prefetch) adapt(busy bool, step int) {
 	p.late = 0
 }
 
-// learn takes in how long an attempt took, and the size of its payload.
+// learn adds the duration and the payload size of an attempt to the averages.
 func (p *prefetch) learn(took time.Duration, size int) {
 	if p.pace == 0 {
 		p.pace, p.weight = max(took, 1), size
@@ -87,7 +87,7 @@ func (p *prefetch) overdue(before time.Time) []*Attempt {
 	return p.remove(n)
 }
 
-// remove removes the first n jobs that wait, and keeps no memory of them.
+// remove removes the first n waiting jobs, and keeps no reference to them.
 func (p *prefetch) remove(n int) []*Attempt {
 	removed := slices.Clone(p.jobs[:n])
 	clear(p.jobs[:n])
@@ -97,13 +97,13 @@ func (p *prefetch) remove(n int) []*Attempt {
 	return removed
 }
 
-// pop takes the first job that waits; nil when there is none.
+// pop removes and returns the first waiting job; nil when there is none.
 func (p *prefetch) pop() *Attempt {
 	if len(p.jobs) == 0 {
 		return nil
 	}
 	first := p.jobs[0]
-	p.jobs[0] = nil // keeps no memory of it
+	p.jobs[0] = nil // keeps no reference to it
 	if p.jobs = p.jobs[1:]; len(p.jobs) == 0 {
 		p.jobs = nil
 	}

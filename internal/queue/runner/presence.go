@@ -27,13 +27,13 @@ type presence struct {
 	env     *env
 	rescuer *maintenance.Rescuer
 
-	id     atomic.Int64 // of the row; 0 while not registered
-	name   string       // of the worker
+	id     atomic.Int64 // the id of the row; 0 while not registered
+	name   string       // the name of the worker
 	lock   workerLock
-	queues uint64 // the version of the queues that the row has
+	queues uint64 // the version of the queues in the row
 }
 
-// workerLock is the lock of a registered worker. The zero value is none.
+// workerLock is the lock of a registered worker. The zero value holds no lock.
 type workerLock struct {
 	key     string
 	release func(ended bool) error
@@ -72,8 +72,8 @@ func (p *presence) add(ctx context.Context) error {
 	return nil
 }
 
-// writeQueues writes the queues into the worker's row, unless it has them. A worker that was declared dead has no row: add writes them
-// into its next one.
+// writeQueues writes the queues into the worker's row, unless the row has them. A worker that was declared dead has no row: add writes
+// them into its next one.
 func (p *presence) writeQueues(ctx context.Context) error {
 	if p.env.served.version.Load() == p.queues {
 		return nil
@@ -93,14 +93,14 @@ func (p *presence) writeQueues(ctx context.Context) error {
 	return nil
 }
 
-// The number of tries, and the pause between them, for a name that a live worker seems to have: a server notices the death of a
-// process later than its supervisor, which starts it again, and after its own start it gives workers time to come back.
+// The number of tries, and the pause between them, for a name that a live worker seems to have. A server notices the death of a
+// process later than the supervisor that restarts it, and after its own start it gives workers time to come back.
 const (
 	nameTries = 25
 	namePause = 200 * time.Millisecond
 )
 
-// addWorker adds the row; a worker of the same name that is gone makes room first.
+// addWorker adds the row; it first removes a gone worker of the same name.
 func (p *presence) addWorker(ctx context.Context, params db.RegisterWorkerParams) (int64, error) {
 	for try := range nameTries {
 		if try == 2 {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// The bounds of how many scheduled jobs become pending in one transaction: a few more than it claims, and when
-	// that was not enough the most, so that a million that fall due at once do not hold up other writes for long.
+	// The bounds of the number of scheduled jobs that become pending in one transaction: a few more than it claims, and the largest
+	// number when that was not enough, so that a million jobs that fall due at once do not hold up other writes for long.
 	promoteLeast = 100
 	promoteMost  = 1000
 )

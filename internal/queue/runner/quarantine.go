@@ -15,21 +15,21 @@ import (
 const lastChanceMost = time.Minute
 
 // lastChance reports whether the next crash fails a job that has crashed before. A process that dies charges a crash to every
-// job that it ran, because no record tells which of them ended it; so jobs that ran beside such a job each time would fail with
+// job that it ran, because no record shows which of them ended it; so jobs that run beside such a job each time would fail with
 // it. Therefore a worker runs one job on its last chance at a time. A drain must end, so it does not apply this rule.
 func (c *Config) lastChance(job *jobtype.Job) bool {
 	return job.Crashes > 0 && job.Crashes >= c.MaxCrashes-1 && !c.Drain
 }
 
-// lastChance is the step that runs one job on its last chance at a time.
+// lastChance returns the step that runs one job on its last chance at a time.
 func lastChance() step {
 	return step{judge: (*cycle).putOff, keeps: func(c *cycle, claimed []*Attempt) bool {
 		return !slices.ContainsFunc(claimed, func(a *Attempt) bool { return c.env.config.lastChance(&a.job) })
 	}}
 }
 
-// suspicion is the step that claims no jobs that would have to wait beside one that was running when a process died before: what
-// waits when its process dies is charged with the crash as well. With FailOnBoot a crash costs more than an attempt.
+// suspicion returns the step that claims no jobs that would have to wait beside a job that was running when a process died: a
+// crash is also charged to the jobs that wait when their process dies. With FailOnBoot a crash costs more than an attempt.
 func suspicion() step {
 	return step{narrow: func(l *loop, queue string, n int) int {
 		if l.env.config.FailOnBoot || l.slots.suspects > 0 {
@@ -39,8 +39,8 @@ func suspicion() step {
 	}}
 }
 
-// putOff puts off, at no cost, all of a queue's claimed jobs that are on their last chance but the best one, and that as well
-// if the worker runs such a job already.
+// putOff puts off, at no cost, all of a queue's claimed jobs that are on their last chance except the best one, and that as
+// well if the worker already runs such a job.
 func (c *cycle) putOff(ctx context.Context, q db.Querier, _ string, claimed []*Attempt) ([]*Attempt, error) {
 	last := func(a *Attempt) bool { return c.env.config.lastChance(&a.job) }
 	if !slices.ContainsFunc(claimed, last) {
@@ -56,7 +56,7 @@ func (c *cycle) putOff(ctx context.Context, q db.Querier, _ string, claimed []*A
 			taken = taken || last(a)
 			continue
 		}
-		// The delay grows with each postponement: the job before it may be long.
+		// The delay grows with each postponement: the job before it may take long.
 		delay := min(time.Duration(1+a.job.Uncounted)*time.Second, lastChanceMost)
 		end := &lifecycle.End{Job: &a.job, Fate: lifecycle.FateSnooze, Delay: delay}
 		if err := lifecycle.Snooze(ctx, q, c.env.store.Now(), end, c.did.left); err != nil {
@@ -71,12 +71,12 @@ func (c *cycle) records(a *Attempt) bool {
 	return slices.Contains(c.plan.ended, a)
 }
 
-// risk is the step that gives claimed jobs back that must not wait for a slot. Without a claim for more than the slots it keeps all.
+// risk returns the step that gives back claimed jobs that must not wait for a slot. It keeps a claim within the free slots.
 func risk() step { return step{judge: (*cycle).returnRisky} }
 
-// returnRisky gives back those of a queue's claimed jobs that would have to wait for a slot and had better not: should the
-// process die, a crash is charged to all that it holds. A job on its last attempt would fail without having run; and beside
-// one that was running when a process died before, the others would be charged again and again.
+// returnRisky gives back a queue's claimed jobs that would have to wait for a slot and should not: if the process dies, a
+// crash is charged to all jobs that it holds. A job on its last attempt would fail without having run; and jobs beside one
+// that was running when a process died would be charged again and again.
 func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) ([]*Attempt, error) {
 	slots := int(c.plan.slots[queue])
 	if len(claimed) <= slots {

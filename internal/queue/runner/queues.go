@@ -10,12 +10,12 @@ import (
 // Queues holds the queues that a run serves, each with its number of slots. They may change at any time, also before the run begins.
 // Its methods may be called concurrently.
 type Queues struct {
-	version atomic.Uint64 // the number of changes
-	stale   chan struct{} // a signal to the heartbeat: the worker's row has other queues
+	version atomic.Uint64 // the number of changes so far
+	stale   chan struct{} // a signal to the heartbeat: the worker's row must get other queues
 
 	mu    sync.Mutex
 	slots map[string]int
-	run   *run // serves them; nil before it begins and after it has ended
+	run   *run // the run that serves them; nil before it begins and after it has ended
 }
 
 // NewQueues returns queues with their slots.
@@ -23,7 +23,7 @@ func NewQueues(slots map[string]int) *Queues {
 	return &Queues{stale: make(chan struct{}, 1), slots: maps.Clone(slots)}
 }
 
-// Set sets the number of slots of a queue; 0 removes it. The run obeys when Set returns: no job is handed over to a queue without slots.
+// Set sets the number of slots of a queue; 0 removes it. It has taken effect when Set returns: a removed queue gets no handovers.
 func (q *Queues) Set(name string, slots int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,25 +42,25 @@ func (q *Queues) Set(name string, slots int) {
 	}
 	select {
 	case q.stale <- struct{}{}:
-	default: // the heartbeat will look anyway
+	default: // a signal to the heartbeat is pending already
 	}
 }
 
-// Slots returns the queues with their slots, and the number of changes before.
+// Slots returns the queues with their slots, and the number of changes so far.
 func (q *Queues) Slots() (slots map[string]int, version uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return maps.Clone(q.slots), q.version.Load()
 }
 
-// column returns the queues as a worker's row has them, and the number of changes before.
+// column returns the queues as the text of a worker's row, and the number of changes so far.
 func (q *Queues) column() (text string, version uint64, err error) {
 	slots, version := q.Slots()
 	encoded, err := json.Marshal(slots)
 	return string(encoded), version, err
 }
 
-// serve gives a run the queues, and each later change; nil ends that.
+// serve passes the queues, and each later change, to a run; nil ends that.
 func (q *Queues) serve(r *run) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// refusedMost is the number of refused ends from which the runner claims no more: what it runs cannot be recorded.
+	// refusedMost is the number of refused ends from which the runner claims no more jobs: their ends could not be recorded either.
 	refusedMost = 1000
 
-	// cleanEvery is the shortest time between two removals of what is known of refused jobs that have gone on.
+	// cleanEvery is the shortest time between two removals of notes on refused jobs that have gone on.
 	cleanEvery = 10 * time.Second
 
 	// conflictsMost is the largest number of jobs that are tried again when attempts have ended that may have had their keys.
 	conflictsMost = 10
 )
 
-// refusals splits plans after the database has refused a job, as for an application's own index or trigger. Promotions and claims then
-// go by lists of jobs without the refused ones, and in smaller parts when a list is refused.
+// refusals splits plans after the database has refused a job, for example by an application's index or trigger. Promotions and claims
+// then use lists of jobs without the refused ones, and in smaller parts when a list is refused.
 type refusals struct {
 	loop *loop
 
-	listing  bool      // promotions and claims go by lists
+	listing  bool      // promotions and claims use lists
 	conflict bool      // some jobs wait for the keys of others
 	triedAll bool      // a drain has tried the refused jobs, and claimed none since
-	cleaned  time.Time // when old refusals were removed
+	cleaned  time.Time // the time of the last removal of old notes
 }
 
 // refusedBefore reports whether the end of one of the attempts was refused before.
@@ -40,7 +40,7 @@ func refusedBefore(ended []*Attempt) bool {
 	return slices.ContainsFunc(ended, func(a *Attempt) bool { return a.refused.times > 0 })
 }
 
-// commit carries out a plan in several transactions: it records the ends, promotes what is due and claims. refused is the error of the
+// commit carries out a plan in several transactions: it records the ends, promotes due jobs and claims. refused is the error of the
 // plan's one transaction, nil when it was not tried. It returns the ends that must be tried again after an error.
 func (r *refusals) commit(ctx context.Context, p plan, refused error) (again []*Attempt, err error) {
 	l, ended := r.loop, len(p.ended)
@@ -61,7 +61,7 @@ func (r *refusals) commit(ctx context.Context, p plan, refused error) (again []*
 		l.env.notes.Tell("cycle", "one of many", refused)
 		r.listing = true
 	}
-	if !claims || !r.listing { // or an end alone was refused before
+	if !claims || !r.listing { // or only an end was refused before
 		l.lookEverywhere()
 		return nil, nil
 	}
@@ -80,7 +80,7 @@ func (r *refusals) commit(ctx context.Context, p plan, refused error) (again []*
 	return nil, r.finish(ctx, moved > 0)
 }
 
-// recordEnds records ends. Refused ones are postponed; it returns the ones that must be tried again.
+// recordEnds records ends and postpones refused ones. It returns the ends that must be tried again.
 func (r *refusals) recordEnds(ctx context.Context, ended []*Attempt) (again []*Attempt, err error) {
 	l, stopping := r.loop, ctx.Err() != nil
 	var old []*Attempt
@@ -104,7 +104,7 @@ func (r *refusals) recordEnds(ctx context.Context, ended []*Attempt) (again []*A
 	return append(again, left...), cmp.Or(err, failed)
 }
 
-// recordOld records ends that could not be recorded before. A run that stops waits for their locks when no other ends can come.
+// recordOld records ends that could not be recorded before. A stopping run waits for their locks when no other ends can come.
 func (r *refusals) recordOld(old []*Attempt, stopping, alone bool) (again []*Attempt, err error) {
 	l := r.loop
 	if len(old) == 0 || !stopping || !alone || !l.ledger.handlersEnded() {
@@ -120,7 +120,7 @@ func (r *refusals) recordOld(old []*Attempt, stopping, alone bool) (again []*Att
 	}
 }
 
-// promote makes due jobs pending that are not refused.
+// promote makes due jobs pending, except refused ones.
 func (r *refusals) promote(ctx context.Context) (promoted int, err error) {
 	l, store := r.loop, r.loop.env.store
 	var ids []int64
@@ -151,7 +151,7 @@ func (r *refusals) promote(ctx context.Context) (promoted int, err error) {
 	return promoted, nil
 }
 
-// claim claims up to n jobs of a queue that are not refused, and starts them.
+// claim claims up to n jobs of a queue, except refused ones, and starts them.
 func (r *refusals) claim(ctx context.Context, queue string, n int64) (claimed int, err error) {
 	l, store := r.loop, r.loop.env.store
 	var ids []int64
@@ -179,11 +179,11 @@ func (r *refusals) claim(ctx context.Context, queue string, n int64) (claimed in
 	return claimed, nil
 }
 
-// note returns a function that writes a refusal of a job's promotion or claim.
+// note returns a function that records a refusal of a job's promotion or claim.
 func (r *refusals) note(action refusal.Action) func(int64, error) error {
 	env := r.loop.env
 	return func(id int64, err error) error {
-		action := action // the next job's may be another
+		action := action // each job may have a different action
 		if env.store.KeyTaken(err) {
 			action = refusal.Conflict
 		}
@@ -191,7 +191,7 @@ func (r *refusals) note(action refusal.Action) func(int64, error) error {
 	}
 }
 
-// finish decides when the loop looks again, and whether it still has to leave out refused jobs.
+// finish decides when the loop looks again, and whether it must still leave out refused jobs.
 func (r *refusals) finish(ctx context.Context, moved bool) error {
 	l, store := r.loop, r.loop.env.store
 	var rows []db.CountRefusalsRow
@@ -209,7 +209,7 @@ func (r *refusals) finish(ctx context.Context, moved bool) error {
 	r.conflict, r.listing, l.next = false, false, core.Time(next)
 	soonest := l.next
 	if !soonest.After(now) {
-		soonest = time.Time{} // the job itself was refused
+		soonest = time.Time{} // the next scheduled job itself was refused
 	}
 	for _, row := range rows {
 		r.conflict = r.conflict || row.Action == string(refusal.Conflict)
@@ -217,7 +217,7 @@ func (r *refusals) finish(ctx context.Context, moved bool) error {
 			again := core.Time(row.AgainAt)
 			r.listing = true
 			if again.Before(now) {
-				old, again = true, now.Add(lookLast) // another queue's, or it has gone on
+				old, again = true, now.Add(lookLast) // it belongs to another queue, or has gone on
 			}
 			soonest = core.Earlier(soonest, again)
 		}
@@ -236,8 +236,7 @@ func (r *refusals) finish(ctx context.Context, moved bool) error {
 	})
 }
 
-// tryAll makes a drain that has nothing else left try all refused jobs, once more after each claim. It returns false when it has done
-// so.
+// tryAll makes a drain without other work try all refused jobs, once after each claim. It returns false when it has done so already.
 func (r *refusals) tryAll(ctx context.Context) bool {
 	if !r.listing || r.triedAll {
 		return false
@@ -258,12 +257,12 @@ func (r *refusals) tryAll(ctx context.Context) bool {
 	return err == nil && n > 0
 }
 
-// keptFromRunning returns the actions without which a job does not run.
+// keptFromRunning returns the actions whose refusal keeps a job from running.
 func keptFromRunning() []refusal.Action {
 	return []refusal.Action{refusal.Promote, refusal.Claim, refusal.Conflict}
 }
 
-// retry runs a function that makes refused jobs be tried now.
+// retry runs a function after which refused jobs are tried at once.
 func (r *refusals) retry(ctx context.Context, fn func(ctx context.Context, q db.Querier, now int64) error) error {
 	env := r.loop.env
 	err := env.store.Write(env.writing, func(ctx context.Context, q db.Querier) error {

@@ -14,13 +14,13 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// splitMost is how long ends are split into ever smaller parts because of locks that are not on their jobs.
+// splitMost is the longest time for which ends are split into ever smaller parts because of locks that are not on their jobs.
 const splitMost = time.Second
 
-// recordSplit writes ends after the database refused them together: the ends of each half, and so on, so that one which it never takes
-// (say, because of an application's own trigger) does not hold up the others. That one is postponed, as is one that would have to wait
-// for a row which another transaction has locked: perhaps for long. recordSplit returns the attempts to be tried again, with the last
-// error. While the run is stopping, the ones that have to wait are among them.
+// recordSplit writes ends after the database refused them together: the ends of each half, and so on, so that a single refused end
+// (say, because of an application's trigger) does not hold up the others. That end is postponed, as is an end that would have to wait,
+// perhaps for long, for a row that another transaction has locked. recordSplit returns the attempts to be tried again, with the last
+// error. While the run is stopping, the ends that have to wait are among them.
 func (c *completer) recordSplit(ended []*Attempt, stopping bool) (again []*Attempt, last error) {
 	if c.env.writing.Err() != nil {
 		return ended, context.Cause(c.env.writing)
@@ -42,7 +42,7 @@ func (c *completer) recordSplit(ended []*Attempt, stopping bool) (again []*Attem
 			free = append(free, a)
 		}
 	}
-	err = s.record(free) // first: each note on a postponed end is a transaction of its own
+	err = s.record(free) // first: each note on a postponed end is a separate transaction
 	for _, a := range held {
 		s.wait(a, jobtype.ErrBusy)
 	}
@@ -54,11 +54,11 @@ type endSplitter struct {
 	completer *completer
 	stopping  bool
 	until     time.Time
-	locked    error      // the last one for a lock
-	untried   []*Attempt // to be tried again, before again: locks had taken too much time
+	locked    error      // the last error for a lock
+	untried   []*Attempt // to be tried again before those in again: locks had taken too much time
 	again     []*Attempt // to be tried again
-	waits     error      // why one of them waits for a lock
-	unnoted   error      // the last one of a note on a postponed end
+	waits     error      // the reason why one of them waits for a lock
+	unnoted   error      // the last error of a note on a postponed end
 }
 
 // lateError is the error of ends that are not tried, because locks have taken too much time. It wraps the last error for a lock.
@@ -83,7 +83,7 @@ func (s *endSplitter) record(ended []*Attempt) error {
 	return err
 }
 
-// refuses reports whether an error may be one of the ends that were written together.
+// refuses reports whether an error may concern one of the ends that were written together.
 func (s *endSplitter) refuses(err error) bool {
 	store := s.completer.env.store
 	return lifecycle.IsLocked(store, err) || store.RefusesRow(err)
@@ -109,7 +109,7 @@ func (s *endSplitter) recordTogether(part []*Attempt) error {
 	return err
 }
 
-// later decides when an end is tried again that was refused by itself.
+// later decides when an end that was refused by itself is tried again.
 func (s *endSplitter) later(a *Attempt, err error) error {
 	var late lateError
 	switch {
@@ -118,7 +118,7 @@ func (s *endSplitter) later(a *Attempt, err error) error {
 	case lifecycle.IsLocked(s.completer.env.store, err):
 		s.wait(a, err)
 	case a.end.Drop && !a.refused.drop:
-		a.refused.drop = true // perhaps only its row may not go, as for a foreign key of the application: it stays, for the pruner
+		a.refused.drop = true // perhaps only the row cannot be removed, as for a foreign key of the application: it stays, for the pruner
 		return s.record([]*Attempt{a})
 	default:
 		s.postpone(a, false, err)
@@ -126,7 +126,7 @@ func (s *endSplitter) later(a *Attempt, err error) error {
 	return nil
 }
 
-// wait keeps an end that would have to wait for a lock: for the next cycle while the run is stopping, and else for later.
+// wait keeps an end that would have to wait for a lock: for the next cycle while the run is stopping, and otherwise for later.
 func (s *endSplitter) wait(a *Attempt, err error) {
 	if !s.stopping {
 		s.postpone(a, true, fmt.Errorf("another transaction has locked the job, or a row that goes with the end of its attempt: %w", err))
@@ -151,9 +151,9 @@ func (c *completer) postpone(a *Attempt, cause error) error {
 	return c.env.notes.Aside(c.env.writing, c.env.store.Write, c.env.store.Now(), refusal.End, a.job.ID, cause)
 }
 
-// recordRefused tries the refused ends for the last time, and releases the jobs of those that are refused again. Its error is the last
-// of an end that could not be recorded in either way: unless the database refused to release the job, which its lease then frees, the
-// worker leaves a goodbye.
+// recordRefused tries the refused ends for the last time, and releases the jobs of the ends that are refused again. Its error is the
+// last of an end that could not be recorded in either way: unless the database refused to release the job, which its lease then frees,
+// the worker leaves a goodbye.
 func (c *completer) recordRefused() (last error) {
 	store, log := c.env.store, c.env.log
 	for _, a := range c.ledger.takeRefused() {

@@ -14,13 +14,13 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// lockingStore is a store in which other transactions have locked some jobs, and rows that go with the ends of others.
+// lockingStore is a store in which other transactions have locked some jobs, and rows that the ends of other jobs need.
 type lockingStore struct {
 	endless
-	locked []int64 // jobs
+	locked []int64 // the locked jobs
 	behind []int64 // jobs whose ends need another locked row
 	try    time.Duration
-	note   error   // of each note on a refusal
+	note   error   // the error of each note on a refusal
 	order  []int64 // the recorded jobs, and 0 for each note
 }
 
@@ -96,7 +96,7 @@ func idsOf(list []*Attempt) (ids []int64) {
 	return ids
 }
 
-// Ends without a lock are recorded before any note on a locked one is written, and a note that fails holds up no other end.
+// Ends without a lock are recorded before any note on a locked one is written, and a failing note holds up no other end.
 func TestFreeEndsAreRecordedFirst(t *testing.T) {
 	for _, note := range []error{nil, errors.New("no notes")} {
 		synctest.Test(t, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestFreeEndsAreRecordedFirst(t *testing.T) {
 			for _, id := range store.order {
 				if id != 0 {
 					recorded++
-				} else if notes++; notes == 2 && recorded < 3 { // the first is of job 8, found between the free ones
+				} else if notes++; notes == 2 && recorded < 3 { // the first note is on job 8, found between the free ones
 					t.Errorf("the order is %v, want about %v", store.order, want)
 				}
 			}
@@ -122,7 +122,7 @@ func TestFreeEndsAreRecordedFirst(t *testing.T) {
 	}
 }
 
-// A stop returns the ends first that there was no time to try, and does not count them as refused.
+// A stop first returns the ends that it had no time to try, and does not count them as refused.
 func TestUntriedEndsComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &lockingStore{locked: []int64{1}, try: 300 * time.Millisecond}

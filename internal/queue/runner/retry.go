@@ -12,8 +12,8 @@ import (
 // MaxRetryDelay caps DefaultRetryDelay.
 const MaxRetryDelay = 24 * time.Hour
 
-// DefaultRetryDelay returns n^4 seconds for a job of which n attempts counted, 10 % more or less at random so that jobs that
-// failed together do not come back together, and at most MaxRetryDelay. The curve is River's and Sidekiq's.
+// DefaultRetryDelay returns n^4 seconds after n attempts that counted, 10 % more or less at random so that jobs that failed
+// together do not come back together, and at most MaxRetryDelay. The curve is River's and Sidekiq's.
 func DefaultRetryDelay(job jobtype.Job, _ error) time.Duration {
 	return spread(math.Pow(float64(max(1, job.Counted())), 4), MaxRetryDelay)
 }
@@ -24,10 +24,10 @@ func ExponentialRetry(job jobtype.Job, first, most time.Duration) time.Duration 
 	return spread(first.Seconds()*math.Pow(2, float64(min(max(1, job.Counted()), 64)-1)), most)
 }
 
-// spread returns a delay of so many seconds, 10 % more or less at random, and at most most.
+// spread returns a delay of the given seconds, 10 % more or less at random, and at most most.
 func spread(seconds float64, most time.Duration) time.Duration {
 	const share = 0.1
-	delay := min(seconds*float64(time.Second), float64(most)) // before the spread, so that the longest delays have one too
+	delay := min(seconds*float64(time.Second), float64(most)) // capped before the spread, so that the longest delays differ too
 	delay *= 1 - share + 2*share*rand.Float64()
 	if delay >= float64(most) {
 		return most

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// A negative delay of RetryDelay or RetryIn would make a loop without a pause: the default applies, and the log says so once.
+// A negative delay of RetryDelay or RetryIn would cause a loop without a pause: the default applies, and one log line says so.
 func TestNegativeRetryDelay(t *testing.T) {
 	r := runOf(t, &endless{}, Config{}, nil, map[string]Handler{
 		"k": {RetryDelay: func(jobtype.Job, error) time.Duration { return -time.Second }},
@@ -25,7 +25,7 @@ func TestNegativeRetryDelay(t *testing.T) {
 		a.ctx = t.Context()
 		for _, err := range []error{errors.New("bad"), RetryIn(-time.Hour, errors.New("bad"))} {
 			end := a.judge(err, "")
-			if end.Fate != lifecycle.FateRetry || end.Delay < 14*time.Second || end.Delay > 18*time.Second { // 2^4 s, a tenth more or less
+			if end.Fate != lifecycle.FateRetry || end.Delay < 14*time.Second || end.Delay > 18*time.Second { // 2^4 s, 10 % more or less
 				t.Errorf("after %v the job is %v in %s", err, end.Fate, end.Delay)
 			}
 		}

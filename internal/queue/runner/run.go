@@ -22,7 +22,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// env holds what the parts of a run share and do not change.
+// env holds the values that the parts of a run share and do not change.
 type env struct {
 	store    engine.Store
 	observer *jobtype.Observer
@@ -32,18 +32,18 @@ type env struct {
 	served   *Queues
 	kinds    string // the handlers' names as a JSON list
 	notes    *refusal.Notes
-	values   context.Context // those of Run's context, for handlers; it does not end
-	writing  context.Context // those too; it ends when a stopping run gives up on the database
+	values   context.Context // the values of Run's context, for handlers; it does not end
+	writing  context.Context // the same values; it ends when a stopping run gives up on the database
 	finished chan struct{}   // closed when the loop has returned
 
 	cipher    *cipher.Cipher // nil for none
 	declared  *declare.Enforcer
-	schedules string // those that the worker declares: a JSON list of names
+	schedules string // a JSON list of the names of the schedules that the worker declares
 
-	settings *jobrow.Declared // what counts for the jobs of kinds
+	settings *jobrow.Declared // the settings of kinds
 }
 
-// run is one call of Run: the parts of a worker, put together. Its loop is made when it has started.
+// run is one call of Run: the connected parts of a worker. Its loop is created when it has started.
 type run struct {
 	env       *env
 	ledger    *ledger
@@ -57,12 +57,12 @@ type run struct {
 	registry *Registry
 	scope    *engine.Scope
 	prepare  func(context.Context) error
-	giveUp   context.CancelCauseFunc // ends writing
+	giveUp   context.CancelCauseFunc // ends the context writing
 }
 
 // Run claims jobs and runs them until ctx ends, or, with Config.Drain, until no job is left. Then it stops claiming, lets
-// handlers finish for Config.Grace, cancels those that are left, and gives unfinished jobs back. Its error says what kept it
-// from starting or working. It waits a while for the observer and the logger.
+// handlers finish for Config.Grace, cancels the rest, and gives unfinished jobs back. Its error says why it could not start
+// or work. It waits a while for the observer and the logger.
 func Run(ctx context.Context, config Config, o Options) error {
 	kinds, err := json.Marshal(slices.Sorted(maps.Keys(o.Handlers)))
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *run) run(ctx context.Context) error {
 	defer r.ledger.cancelHandlers(context.Canceled)
 	defer r.limitStop(ctx)()
 
-	// What keeps the worker alive goes on until the last outcome is recorded, so it does not end with ctx.
+	// The parts that keep the worker alive go on until the last outcome is recorded, so this context does not end with ctx.
 	keep, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
 	if err := r.reach(ctx, r.presence.add); err != nil {
@@ -145,17 +145,17 @@ func (r *run) run(ctx context.Context) error {
 	return err
 }
 
-// readSettings reads what counts for the jobs of kinds, which the heartbeat renews at each look.
+// readSettings reads the settings of kinds, which the heartbeat renews at each look.
 func (r *run) readSettings(ctx context.Context) error {
 	return r.env.store.Read(ctx, r.env.settings.Read)
 }
 
-// declare puts in force what the program declares.
+// declare puts the program's declarations in force.
 func (r *run) declare(ctx context.Context) error {
 	return r.env.declared.Start(ctx, declare.Worker{ID: r.presence.workerID(), Name: r.presence.name})
 }
 
-// startFault returns the error of a start, and nil if it was only stopped.
+// startFault returns the error of a start, and nil if the start was only stopped.
 func startFault(ctx context.Context, err error) error {
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return nil
@@ -163,8 +163,8 @@ func startFault(ctx context.Context, err error) error {
 	return err
 }
 
-// settleOverdue does for a drain what the scheduler does for other runs: pauses may have ended while no worker was there, successors may
-// have been left, and jobs may not have been started in time.
+// settleOverdue does for a drain the work of the scheduler of other runs: pauses may have ended while no worker was there, successors
+// may have been left, and jobs may not have been started in time.
 func (r *run) settleOverdue(ctx context.Context) error {
 	if !r.env.config.Drain {
 		return nil
@@ -172,7 +172,7 @@ func (r *run) settleOverdue(ctx context.Context) error {
 	return maintenance.SettleOverdue(ctx, r.env.store, &maintenance.Expiry{Store: r.env.store, Notes: r.env.notes, Ended: r.rollup.Note}, r.env.log)
 }
 
-// services returns what works beside the loop. A new one is a line here.
+// services returns the services beside the loop. A new service is a line here.
 func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 	services := []maintenance.Service{
 		r.newHeartbeat(stop),
@@ -262,7 +262,7 @@ func (r *run) limitStop(ctx context.Context) (over func()) {
 	return func() { close(ended) }
 }
 
-// errStopTimeout is why a stopping run no longer waits for the database.
+// errStopTimeout says why a stopping run no longer waits for the database.
 var errStopTimeout = errors.New("the time for a stop is over")
 
 // remove removes the worker after the run. It leaves a goodbye when ends of attempts could not be recorded, or its row not changed.
@@ -292,7 +292,7 @@ func (r *run) abandon() {
 	r.ledger.signal()
 }
 
-// goesOnFor reports whether the run still goes on after d.
+// goesOnFor waits for d. It returns false when the run ends before.
 func (r *run) goesOnFor(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -25,7 +25,7 @@ func (r *run) attemptOf(row db.ClaimJobsRow) *Attempt {
 	return r.executor.newAttempt(jobrow.Claimed(row, jobtype.DefaultQueue, 1, time.Now(), time.Now()))
 }
 
-// A fence that was made void by SQL, and used again, is another attempt's.
+// A fence that SQL invalidated and reused belongs to another attempt.
 func TestRemoveLeavesAnotherAttempt(t *testing.T) {
 	s := runOf(t, &endless{}, Config{}, nil, nil)
 	old, other := s.attemptOf(db.ClaimJobsRow{ID: 1, Attempt: 1}), s.attemptOf(db.ClaimJobsRow{ID: 1, Attempt: 1})
@@ -40,7 +40,7 @@ func TestRemoveLeavesAnotherAttempt(t *testing.T) {
 	}
 }
 
-// When the contexts of handlers end, those of attempts that are claimed later do too.
+// When the contexts of handlers end, the contexts of later claimed attempts end too.
 func TestCancelHandlers(t *testing.T) {
 	s := runOf(t, &endless{}, Config{}, nil, nil)
 	claim := func(id int64) *Attempt {
@@ -54,7 +54,7 @@ func TestCancelHandlers(t *testing.T) {
 		t.Errorf("the context has ended: %v", err)
 	}
 	s.ledger.cancelHandlers(jobtype.ErrStopping)
-	s.ledger.cancelHandlers(context.Canceled) // the first cause is the one
+	s.ledger.cancelHandlers(context.Canceled) // the first cause counts
 	for _, a := range []*Attempt{before, claim(2)} {
 		if cause := context.Cause(a.ctx); !errors.Is(cause, jobtype.ErrStopping) {
 			t.Errorf("the context of job %d has ended by %v", a.job.ID, cause)

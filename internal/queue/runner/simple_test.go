@@ -40,14 +40,14 @@ func TestCyclesThatOnlyClaim(t *testing.T) {
 	}
 }
 
-// uncertain is a store whose exchanges have unknown outcomes, so many of them, and the next one claims something.
+// uncertain is a store whose first exchanges have unknown outcomes, and whose next one claims a job.
 type uncertain struct {
 	endless
 	failures int
 	ones     int
 }
 
-// barren has nothing to claim.
+// barren is a Querier without jobs to claim.
 type barren struct{ endlessQuerier }
 
 func (*barren) ClaimJobs(context.Context, db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
@@ -68,7 +68,7 @@ func (s *uncertain) Exchange(ctx context.Context, x *engine.Exchange) error {
 	return nil
 }
 
-// What a simple exchange has claimed begins when it is known to be committed, and what may fall due is looked for after it.
+// The claimed jobs of a simple exchange begin when its commit is known, and the look for due jobs comes after it.
 func TestSimpleExchange(t *testing.T) {
 	store := &uncertain{failures: 1}
 	l := endlessLoop(t, store, 0, func() {})

@@ -10,15 +10,15 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// slots holds the places of a run's queues and the jobs that wait for one. The ledger's mutex guards its maps and numbers.
+// slots holds the slots of a run's queues and the jobs that wait for one. The ledger's mutex guards its maps and numbers.
 type slots struct {
 	env    *env
 	ledger *ledger
 
-	queues      map[string]*queueSlots // also removed ones, while jobs of theirs are here
-	suspects    int                    // jobs here that were running when a process died before
+	queues      map[string]*queueSlots // also removed queues, while their jobs are here
+	suspects    int                    // the number of jobs here that were running when a process died before
 	returns     *time.Timer            // calls returnOverdue; nil when no job waits
-	handingOver bool                   // a job is being handed over
+	handingOver bool                   // a handover is under way
 }
 
 // reset sets the queues at the beginning of a run.
@@ -34,8 +34,8 @@ func (s *slots) newQueue(total int) *queueSlots {
 	return &queueSlots{total: total, suspects: &s.suspects, prefetch: prefetch{most: s.env.config.Prefetch}}
 }
 
-// set sets the number of slots of a queue; 0 removes it. Of a removed queue, running jobs go on, and jobs that wait for a slot are
-// given back. set returns the attempts that have got a slot, for the caller to start.
+// set sets the number of slots of a queue; 0 removes it. The running jobs of a removed queue go on, and its jobs that wait for a
+// slot are given back. set returns the attempts that have got a slot, for the caller to start.
 func (s *slots) set(name string, total int) (starting []*Attempt) {
 	s.env.log.Debug("the slots of a queue are changed", "queue", name, "slots", total)
 	s.ledger.do(func() {
@@ -64,7 +64,7 @@ func (s *slots) removeEmpty() {
 	})
 }
 
-// free returns how many slots of a queue have no job.
+// free returns the number of slots of a queue without a job.
 func (s *slots) free(queue string) (n int) {
 	s.ledger.do(func() { n = s.queues[queue].free() })
 	return n
@@ -165,7 +165,7 @@ func (s *slots) returnPrefetched() {
 	}
 }
 
-// unclaim settles attempts that were not begun. Callers hold mu.
+// unclaim settles attempts that have not begun. Callers hold mu.
 func (s *slots) unclaim(list []*Attempt) {
 	for _, a := range list {
 		s.queues[a.job.Queue].drop(a)
@@ -178,20 +178,20 @@ func (s *slots) unclaim(list []*Attempt) {
 	}
 }
 
-// queueSlots holds the places of one queue, and the jobs that wait for one. The ledger's mutex guards it. While a job waits, no place
+// queueSlots holds the slots of one queue, and the jobs that wait for one. The ledger's mutex guards it. While a job waits, no slot
 // is free.
 type queueSlots struct {
 	total    int
-	active   int  // handlers that have not returned
-	kept     int  // places for jobs that are being handed over
-	suspects *int // those of all queues
+	active   int  // the number of handlers that have not returned
+	kept     int  // the number of slots for jobs that are being handed over
+	suspects *int // the number for all queues
 	prefetch prefetch
 	handover handoverPause
 }
 
 // handoverPause is the time for which a queue that declined a handed-over job is not asked again.
 type handoverPause struct {
-	declined int // times in a row
+	declined int // the number of times in a row
 	until    time.Time
 }
 
@@ -200,11 +200,11 @@ func (s *queueSlots) isRemoved() bool {
 	return s.total == 0 && s.active == 0 && s.kept == 0 && len(s.prefetch.jobs) == 0
 }
 
-// free returns how many places have no job.
+// free returns the number of slots without a job.
 func (s *queueSlots) free() int { return max(0, s.total-s.active-s.kept) }
 
-// wants returns how many more jobs the queue takes when a cycle takes so long. A cycle without other work is worth half of the jobs
-// that may wait.
+// wants returns the number of further jobs that the queue takes when a cycle takes this long. A cycle without other work is worth
+// half of the jobs that may wait.
 func (s *queueSlots) wants(cycle time.Duration, worth bool) int {
 	waiting := s.prefetch.wants(s, cycle)
 	n := s.total + waiting - s.active - s.kept - len(s.prefetch.jobs)
@@ -214,7 +214,7 @@ func (s *queueSlots) wants(cycle time.Duration, worth bool) int {
 	return n
 }
 
-// add adds a claimed job. It returns false when the job waits for a place.
+// add adds a claimed job. It returns false when the job waits for a slot.
 func (s *queueSlots) add(a *Attempt) (begun bool) {
 	if a.job.Crashes > 0 {
 		*s.suspects++
@@ -237,7 +237,7 @@ func (s *queueSlots) drop(a *Attempt) {
 	}
 }
 
-// next gives a place to the next job that waits for one. It returns nil when no place is free or no job waits.
+// next gives a slot to the next job that waits for one. It returns nil when no slot is free or no job waits.
 func (s *queueSlots) next(now time.Time) *Attempt {
 	for s.free() > 0 {
 		a := s.prefetch.pop()
@@ -260,7 +260,7 @@ func (s *queueSlots) begin(a *Attempt) {
 	a.begun = true
 }
 
-// vacate takes a place back from a job whose handler has returned.
+// vacate takes a slot back from a job whose handler has returned.
 func (s *queueSlots) vacate(a *Attempt, took time.Duration) {
 	s.active--
 	s.drop(a)

@@ -6,7 +6,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// step is a rule of the cycle. The loop knows none of them: a rate limit or an expiry is a file of its own and a line in
+// step is a rule of the cycle. The loop knows none of them: a rate limit or an expiry is a separate file and a line in
 // allSteps. A function that a step does not need is nil, and one that has nothing to do runs no statement.
 type step struct {
 	// due makes jobs pending whose time has come, or ends them. The cycle calls it once the time that next returned has passed.
@@ -15,16 +15,16 @@ type step struct {
 	// next returns when due must run again, in microseconds; 0 means that nothing waits for a time.
 	next func(ctx context.Context, q db.Querier) (int64, error)
 
-	// narrow returns how many of n jobs may be claimed from a queue at this moment, before the claim. Callers hold mu.
+	// narrow returns the number of jobs, at most n, that may be claimed from a queue now. It runs before the claim. Callers hold mu.
 	narrow func(l *loop, queue string, n int) int
 
-	// judge gives back those of a queue's claimed jobs that must not run now, and returns the others. keeps reports that it would
-	// keep all of them, without a statement.
+	// judge gives back the claimed jobs of a queue that must not run now, and returns the others. keeps reports, without a
+	// statement, whether judge would keep all of them.
 	judge func(c *cycle, ctx context.Context, q db.Querier, queue string, claimed []*Attempt) (kept []*Attempt, err error)
 	keeps func(c *cycle, claimed []*Attempt) bool
 }
 
-// steps are all steps, in the order in which their functions run.
+// steps holds all steps, in the order in which their functions run.
 type steps []step
 
 func allSteps() steps { return steps{promotion(), writeTime(), suspicion(), lastChance(), risk()} }
@@ -42,7 +42,7 @@ func (c *cycle) runDue(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// next returns when the first of them must run again, in microseconds; 0 means that nothing waits for a time.
+// next returns the earliest time at which due of a step must run again, in microseconds; 0 means that nothing waits for a time.
 func (all steps) next(ctx context.Context, q db.Querier) (first int64, err error) {
 	for _, s := range all {
 		if s.next == nil {
@@ -59,7 +59,7 @@ func (all steps) next(ctx context.Context, q db.Querier) (first int64, err error
 	return first, nil
 }
 
-// narrowed returns how many of n jobs all steps let the loop claim from a queue.
+// narrowed returns the number of jobs, at most n, that all steps let the loop claim from a queue.
 func (all steps) narrowed(l *loop, queue string, n int) int {
 	for _, s := range all {
 		if s.narrow != nil {
@@ -79,7 +79,7 @@ func (c *cycle) keepsAll(claimed []*Attempt) bool {
 	return true
 }
 
-// judged returns those of a queue's claimed jobs that all steps let run.
+// judged returns the claimed jobs of a queue that all steps let run.
 func (c *cycle) judged(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) (kept []*Attempt, err error) {
 	for _, s := range c.completer.steps {
 		if s.judge == nil {

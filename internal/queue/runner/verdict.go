@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// verdict is an error by which a handler says what becomes of its job.
+// verdict is an error with which a handler decides about its job.
 type verdict struct {
 	kind  verdictKind
 	delay time.Duration
@@ -24,7 +24,7 @@ const (
 	verdictRetry
 	verdictDecode
 	verdictUnable
-	verdictExpired // a handler cannot say it
+	verdictExpired // only the runner sets it
 )
 
 func (v *verdict) Error() string {
@@ -71,8 +71,8 @@ func RetryIn(d time.Duration, err error) error {
 	return &verdict{kind: verdictRetry, delay: d, err: err}
 }
 
-// Undecoded returns the error of an attempt whose payload the handler's type cannot hold. It is retried as other errors are: in a
-// rolling deploy the next worker may be one that can.
+// Undecoded returns the error of an attempt whose payload does not fit the handler's type. It is retried like other errors: in a
+// rolling deploy the next worker may have a type that fits.
 func Undecoded(err error) error { return &verdict{kind: verdictDecode, err: err} }
 
 // Unable returns the error of jobs.Unable.
@@ -83,7 +83,7 @@ func Unable(err error) error {
 	return &verdict{kind: verdictUnable, err: err}
 }
 
-// FateOf returns what an error that a handler returned asks for: see jobs.FateOf.
+// FateOf returns the fate that a handler's error asks for: see jobs.FateOf.
 func FateOf(err error) jobtype.Fate {
 	if err == nil {
 		return jobtype.FateDone
