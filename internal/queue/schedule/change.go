@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Check returns what is wrong with a schedule before it is put, a [jobtype.InvalidError], and sets its next tick after now.
+// Check returns a [jobtype.InvalidError] for a schedule that must not be put, and sets its next tick after now.
 func Check(p *db.PutScheduleParams, now time.Time) error {
 	s := db.Schedule{
 		Name: p.Name, Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Options: p.Options, Spec: p.Spec, Zone: p.Zone, StartAt: core.Micros(now),
@@ -35,7 +35,7 @@ func Check(p *db.PutScheduleParams, now time.Time) error {
 	if err != nil {
 		return jobtype.NewInvalidError("specification", strconv.Quote(s.Spec), "be due within forty years in the zone "+s.Zone)
 	}
-	if _, err := job(s, next, p.Now); err != nil { // all else in the options is the library's
+	if _, err := job(s, next, p.Now); err != nil { // the library has checked all other options
 		if invalid := (*jobtype.InvalidError)(nil); errors.As(err, &invalid) {
 			return err
 		}
@@ -66,15 +66,15 @@ func Pause(ctx context.Context, q db.Querier, name string, now time.Time) (bool,
 	return true, q.SkipOwedTicks(ctx, db.SkipOwedTicksParams{Schedule: name, Now: core.Micros(now)})
 }
 
-// Resume lets a paused schedule go on from its next tick on: those that passed meanwhile are not missed. It reports whether that
-// changed anything.
+// Resume lets a paused schedule go on from its next tick on: ticks during the pause do not count as missed. It reports whether
+// that changed anything.
 func Resume(ctx context.Context, q db.Querier, name string, now time.Time) (bool, error) {
 	for range 5 {
 		s, err := Get(ctx, q, name)
 		if err != nil || s.PausedAt == nil {
 			return false, err
 		}
-		next := int64(0) // a worker finds it, or the fault
+		next := int64(0) // a worker finds the tick, or the fault
 		if t, err := timesOf(s); err == nil {
 			if tick, err := t.next(now); err == nil {
 				next = core.Micros(tick)
@@ -84,7 +84,7 @@ func Resume(ctx context.Context, q db.Querier, name string, now time.Time) (bool
 		if err != nil || n > 0 {
 			return n > 0, err
 		}
-		// It was changed between the two statements (not on SQLite, where one transaction writes at a time).
+		// The schedule was changed between the two statements (not on SQLite, where one transaction writes at a time).
 	}
 	return false, errors.New("it is changed all the time, or a trigger of the database prevents that")
 }
@@ -99,13 +99,12 @@ func Delete(ctx context.Context, q db.Querier, name string) (bool, error) {
 	return true, err
 }
 
-// RunNow enqueues a job of a schedule at once, whatever else it says of its times and of jobs that have not ended. The job's tick is
-// now.
+// RunNow enqueues a job of a schedule at once, whatever its times and its overlap say. The job's tick is now.
 func RunNow(ctx context.Context, q db.Querier, s db.Schedule, now time.Time) (id int64, err error) {
 	name := s.Name
 	tick := now.Truncate(time.Microsecond)
 	if tick.Equal(tick.Truncate(time.Second)) {
-		tick = tick.Add(time.Microsecond) // whole seconds are those of ticks by the clock
+		tick = tick.Add(time.Microsecond) // whole seconds are reserved for ticks by the clock
 	}
 	for {
 		n, err := q.AddScheduleTick(ctx, db.AddScheduleTickParams{
@@ -117,7 +116,7 @@ func RunNow(ctx context.Context, q db.Querier, s db.Schedule, now time.Time) (id
 		if n > 0 {
 			break
 		}
-		tick = tick.Add(time.Microsecond) // two calls in a microsecond
+		tick = tick.Add(time.Microsecond) // for two calls in one microsecond
 	}
 	id, err = enqueue(ctx, q, s, tick, now)
 	if err != nil {

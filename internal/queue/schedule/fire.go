@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	keepTicks = 100  // of a schedule
-	faultMost = 1000 // bytes of an error that are kept
+	keepTicks = 100  // the number of kept ticks of a schedule
+	faultMost = 1000 // the largest number of kept bytes of an error
 )
 
-// Watch says what a worker knows of the time before now.
+// Watch describes a worker's knowledge of the time before now.
 type Watch struct {
 	Now   time.Time
 	Since time.Time // ticks after it are not missed: the worker has looked for them all the time
-	Judge time.Time // before it a worker leaves ticks before Since to those that have looked for longer
+	Judge time.Time // before it a worker leaves ticks before Since to workers that have looked for longer
 }
 
-// Fired is what [Fire] did.
+// Fired counts the results of [Fire].
 type Fired struct {
-	Schedules int // whose next tick was noted
+	Schedules int // schedules whose next tick was noted
 	Jobs      []jobtype.Enqueued
-	Cancelled bool // a job, or asked its worker to
+	Cancelled bool // a job was cancelled, or its worker asked to cancel it
 }
 
-// ErrLeft is returned by [Fire] for a schedule whose missed ticks other workers may yet deal with: see Watch.Judge.
+// ErrLeft is returned by [Fire] for a schedule whose missed ticks other workers may still handle: see Watch.Judge.
 var ErrLeft = errors.New("left to workers that have looked for longer")
 
-// A Fault is why this worker cannot tell what is due of a schedule, or enqueue its jobs. Another version of the program may.
+// A Fault says why this worker cannot compute the due ticks of a schedule, or enqueue its jobs. Another version of the program may.
 type Fault struct{ Err error }
 
 func (f *Fault) Error() string { return f.Err.Error() }
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Fire does what is due of a schedule that was read in the same transaction. It notes the next tick first, which one of many workers
-// does, and then enqueues the jobs. The error is a [Fault] or [ErrLeft] when it has done nothing for that reason.
+// Fire handles the due ticks of a schedule that was read in the same transaction. It notes the next tick first, which one of many
+// workers does, and then enqueues the jobs. With a [Fault] or [ErrLeft] it has changed nothing.
 func Fire(ctx context.Context, q db.Querier, s db.Schedule, w Watch, fired *Fired) error {
 	due, next, err := plan(s, w)
 	if err != nil {
@@ -57,19 +57,19 @@ func Fire(ctx context.Context, q db.Querier, s db.Schedule, w Watch, fired *Fire
 	return f.run(ctx, due)
 }
 
-// NoteFault notes for people why a worker cannot serve a schedule.
+// NoteFault records for people why a worker cannot serve a schedule.
 func NoteFault(ctx context.Context, q db.Querier, name string, now time.Time, fault error) error {
 	return q.SetScheduleFault(ctx, db.SetScheduleFaultParams{Name: name, Fault: core.Clean(fault.Error(), faultMost), Now: core.Micros(now)})
 }
 
-// tick is one that is due.
+// tick is a due tick.
 type tick struct {
 	at     time.Time
-	since  time.Time // the first one before it that was missed; zero for none
-	missed bool      // this one too
+	since  time.Time // the first missed tick before it; zero for none
+	missed bool      // the tick itself was missed
 }
 
-// plan returns the ticks that Fire has to deal with, and the next one after now.
+// plan returns the ticks that Fire has to handle, and the next one after now.
 func plan(s db.Schedule, w Watch) (due []tick, next time.Time, err error) {
 	t, err := timesOf(s)
 	if err == nil {
@@ -83,10 +83,10 @@ func plan(s db.Schedule, w Watch) (due []tick, next time.Time, err error) {
 	}
 	first := core.Time(s.NextAt)
 	if s.NextAt == 0 {
-		return nil, next, nil // it is new
+		return nil, next, nil // the schedule is new
 	}
 	if first.After(w.Now) {
-		return nil, first, nil // only what it owes is due
+		return nil, first, nil // only a postponed tick is due
 	}
 	for _, at := range t.last(first, w.Now, most(s.CatchUp)) {
 		due = append(due, tick{at: at})
@@ -103,7 +103,7 @@ func plan(s db.Schedule, w Watch) (due []tick, next time.Time, err error) {
 	return due, next, nil
 }
 
-// firing is one Fire, after it has won.
+// firing is one Fire that has noted the next tick before all other workers.
 type firing struct {
 	q     db.Querier
 	s     db.Schedule
@@ -136,7 +136,7 @@ func (f *firing) run(ctx context.Context, due []tick) error {
 	return err
 }
 
-// settle enqueues the job of the tick that is owed, if the last job has ended.
+// settle enqueues the job of the postponed tick, if the last job has ended.
 func (f *firing) settle(ctx context.Context, owed time.Time) error {
 	live, err := f.live(ctx)
 	if err != nil || live {
@@ -150,7 +150,7 @@ func (f *firing) settle(ctx context.Context, owed time.Time) error {
 	return f.enqueue(ctx, owed, replaced)
 }
 
-// take does with a tick what the schedule's overlap says.
+// take handles a tick as the schedule's overlap says.
 func (f *firing) take(ctx context.Context, t tick) error {
 	outcome := jobtype.TickEnqueued
 	if t.missed {
@@ -194,7 +194,7 @@ func (f *firing) live(ctx context.Context) (bool, error) {
 	return err == nil && !jobtype.Status(fence.Status).Final(), err
 }
 
-// overlap does with a tick what the schedule says for the time in which the last job has not ended.
+// overlap handles a tick at which the last job has not ended, as the schedule says.
 func (f *firing) overlap(ctx context.Context, at time.Time) error {
 	switch f.s.Overlap {
 	case OverlapSkip:
@@ -204,7 +204,7 @@ func (f *firing) overlap(ctx context.Context, at time.Time) error {
 		became, err := lifecycle.Cancel(ctx, f.q, core.Micros(f.now), last, lifecycle.Options{}, f.left)
 		switch {
 		case errors.Is(err, lifecycle.ErrUnchanged):
-		case lifecycle.Refused(err): // it has just ended
+		case lifecycle.Refused(err): // the last job has just ended
 			return f.enqueue(ctx, at, nil)
 		case err != nil:
 			return err
@@ -217,7 +217,7 @@ func (f *firing) overlap(ctx context.Context, at time.Time) error {
 	return f.owe(ctx, at)
 }
 
-// owe puts a tick off until the last job has ended, in place of one that was put off before.
+// owe postpones a tick until the last job has ended, in place of a tick that was postponed before.
 func (f *firing) owe(ctx context.Context, at time.Time) error {
 	if f.s.OwedAt != nil {
 		if err := f.note(ctx, core.Time(*f.s.OwedAt), jobtype.TickSkipped, nil, nil); err != nil {
@@ -229,7 +229,7 @@ func (f *firing) owe(ctx context.Context, at time.Time) error {
 	return f.note(ctx, at, jobtype.TickOwed, nil, nil)
 }
 
-// enqueue inserts the job of a tick, in place of another job or not.
+// enqueue inserts the job of a tick; replaced, unless nil, is the job whose place it takes.
 func (f *firing) enqueue(ctx context.Context, at time.Time, replaced *int64) error {
 	id, err := enqueue(ctx, f.q, f.s, at, f.now)
 	if err != nil {
@@ -241,7 +241,7 @@ func (f *firing) enqueue(ctx context.Context, at time.Time, replaced *int64) err
 	return f.note(ctx, at, jobtype.TickEnqueued, &id, replaced)
 }
 
-// note notes what came of a tick.
+// note records the outcome of a tick.
 func (f *firing) note(ctx context.Context, at time.Time, outcome jobtype.TickOutcome, id, replaced *int64) error {
 	return f.q.EndScheduleTick(ctx, db.EndScheduleTickParams{
 		Schedule: f.s.Name, Tick: core.Micros(at), Outcome: string(outcome), JobID: id, ReplacedID: replaced, Now: core.Micros(f.now),

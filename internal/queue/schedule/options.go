@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// own are the columns of a job that are columns of its schedule, or that its tick decides.
+// own returns the columns of a job that are columns of its schedule, or that its tick decides.
 func own() []string {
 	return []string{"kind", "queue", "payload", "status", "run_after", "start_by", "unique_key", "successor_at", "request_id", "now"}
 }
@@ -22,8 +22,8 @@ func own() []string {
 // withinName is the option that says how long after its tick a job must start, in microseconds.
 const withinName = "start_within"
 
-// Options returns what a schedule's column of that name says of its jobs: each column that is not the default, by name, and how long after
-// its tick a job must start, if it must.
+// Options returns the text of a schedule's column of that name: each column of its jobs that is not the default, by name, and the time
+// after its tick by which a job must start, if any.
 func Options(job db.EnqueueJobParams, startWithin time.Duration) (string, error) {
 	text, err := json.Marshal(job)
 	if err != nil {
@@ -36,7 +36,7 @@ func Options(job db.EnqueueJobParams, startWithin time.Duration) (string, error)
 	for _, name := range own() {
 		delete(columns, name)
 	}
-	for name, text := range map[string]*string{"tags": job.Tags, "metadata": job.Metadata} { // they hold JSON
+	for name, text := range map[string]*string{"tags": job.Tags, "metadata": job.Metadata} { // these columns hold JSON
 		if text != nil {
 			columns[name] = json.RawMessage(*text)
 		}
@@ -67,8 +67,8 @@ func job(s db.Schedule, tick time.Time, now int64) (db.EnqueueJobParams, error) 
 	return job, nil
 }
 
-// parseOptions reads the options of a schedule: columns of its jobs, and how many microseconds after its tick a job must start; 0 for no
-// such bound. Columns that hold JSON may be given as JSON or as its text.
+// parseOptions reads the options of a schedule: columns of its jobs, and the microseconds after its tick by which a job must start; 0
+// for no such bound. Columns that hold JSON may be given as JSON or as its text.
 func parseOptions(text string) (job db.EnqueueJobParams, within int64, err error) {
 	var columns map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &columns); err != nil {
@@ -85,7 +85,7 @@ func parseOptions(text string) (job db.EnqueueJobParams, within int64, err error
 		return job, 0, err
 	}
 	for name, value := range columns {
-		switch { // package json would take other letter case for the same
+		switch { // package json would accept the name in other letter case
 		case slices.Contains(own(), name):
 			return job, 0, fmt.Errorf("%q cannot be one of them", name)
 		case known[name] == nil:
@@ -106,7 +106,7 @@ func parseOptions(text string) (job db.EnqueueJobParams, within int64, err error
 	return job, within, decoder.Decode(&job)
 }
 
-// columnNames are the columns that a job is inserted with.
+// columnNames returns the names of the columns with which a job is inserted.
 func columnNames() (names map[string]json.RawMessage, err error) {
 	text, err := json.Marshal(db.EnqueueJobParams{})
 	if err != nil {
@@ -116,14 +116,14 @@ func columnNames() (names map[string]json.RawMessage, err error) {
 	return names, err
 }
 
-// withTick returns metadata, which are none or an object, with the tick of a schedule.
+// withTick returns metadata, which are nil or an object, with the tick of a schedule.
 func withTick(metadata *string, name string, tick time.Time) (*string, error) {
 	return core.WithField(metadata, jobtype.TickField, jobtype.JobTick{Schedule: name, Tick: tick.UTC()}, tickInMetadata)
 }
 
 const tickInMetadata = ", because the jobs of a schedule have their tick in it"
 
-// notAnObject returns the error of metadata that the tick of a job cannot be added to.
+// notAnObject returns the error for metadata to which a job's tick cannot be added.
 func notAnObject() error {
 	return jobtype.NewInvalidError("metadata", "", "be an object"+tickInMetadata)
 }

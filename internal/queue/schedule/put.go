@@ -17,21 +17,21 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Change is what [Put] changed, without secrets: the columns that differ, by name. It is a JSON object.
+// Change holds the columns that [Put] changed, by name, without secrets. It is a JSON object.
 type Change struct {
 	Schedule string                     `json:"schedule"`
-	Before   map[string]json.RawMessage `json:"before,omitempty"` // empty when there was no such schedule
+	Before   map[string]json.RawMessage `json:"before,omitempty"` // empty when the schedule did not exist
 	After    map[string]json.RawMessage `json:"after,omitempty"`
 }
 
-// putTries is how often Put reads a schedule that workers change meanwhile.
+// putTries is the number of times that Put reads a schedule that workers change meanwhile.
 const putTries = 5
 
-// mostCompared is how many of the last ticks of each specification are compared.
+// mostCompared is the number of last ticks of each specification that are compared.
 const mostCompared = 1000
 
 // Put adds a schedule or replaces the one with its name. Of the ticks that are due by the old times and have not been served, those that
-// the new times have too are caught up, as the new catch_up says; the last other one is recorded as missed. q must be that of an insert:
+// the new times share are caught up, as the new catch_up says; the last other one is recorded as missed. q must be that of an insert:
 // fired says whether jobs were enqueued.
 func Put(ctx context.Context, q db.Querier, row db.PutScheduleParams, now time.Time, fired *Fired) (Change, error) {
 	for range putTries {
@@ -67,7 +67,7 @@ func Put(ctx context.Context, q db.Querier, row db.PutScheduleParams, now time.T
 	return Change{}, errors.New("it is changed all the time, or a trigger of the database prevents that")
 }
 
-// Differs reports whether Put would change the schedule: the row of a schedule that is not there is nil.
+// Differs reports whether Put would change the schedule; before is nil for a schedule that does not exist.
 func Differs(before *db.Schedule, row db.PutScheduleParams) bool {
 	return before == nil || before.Fault != nil || *before != withoutFault(replaced(*before, row))
 }
@@ -77,15 +77,15 @@ func withoutFault(s db.Schedule) db.Schedule {
 	return s
 }
 
-// replaced returns a schedule with what the row says of it. Its times stay.
+// replaced returns a schedule with the columns of the row. Its times stay.
 func replaced(s db.Schedule, row db.PutScheduleParams) db.Schedule {
 	s.Kind, s.Queue, s.Payload, s.Options, s.Spec, s.Zone = row.Kind, row.Queue, row.Payload, row.Options, row.Spec, row.Zone
 	s.CatchUp, s.Overlap, s.Origin = row.CatchUp, row.Overlap, row.Origin
 	return s
 }
 
-// passed returns the ticks up to now that a schedule has not served and that another specification takes from it, in order: those that both
-// have as far as the policy catches them up, and the last one that the other has not.
+// passed returns the ticks up to now that a schedule has not served and that another specification takes from it, in order: the ticks of
+// both as far as the policy catches them up, and the last tick that the other specification does not have.
 func passed(before db.Schedule, row db.PutScheduleParams, now time.Time) (due []tick) {
 	first := core.Time(before.NextAt)
 	if before.NextAt == 0 || before.PausedAt != nil || first.After(now) || before.Spec == row.Spec && before.Zone == row.Zone {
@@ -93,7 +93,7 @@ func passed(before db.Schedule, row db.PutScheduleParams, now time.Time) (due []
 	}
 	old, err := timesOf(before)
 	if err != nil {
-		return nil // it had no ticks
+		return nil // the schedule had no ticks
 	}
 	after := replaced(before, row)
 	after.StartAt = row.Now
@@ -128,7 +128,7 @@ func passed(before db.Schedule, row db.PutScheduleParams, now time.Time) (due []
 	return due
 }
 
-// missedTick returns the last of some ticks as one that was missed with those before it.
+// missedTick returns the last of some ticks, marked as missed together with the ticks before it.
 func missedTick(ticks []time.Time) tick {
 	t := tick{at: ticks[len(ticks)-1], missed: true}
 	if len(ticks) > 1 {
@@ -143,7 +143,7 @@ func (t times) has(at time.Time) bool {
 	return err == nil && next.Equal(at)
 }
 
-// changeOf returns what differs between a schedule and the row that replaces it, as people may see it.
+// changeOf returns the difference between a schedule and the row that replaces it, as people may see it.
 func changeOf(ctx context.Context, q db.Querier, before db.Schedule, row db.PutScheduleParams) (Change, error) {
 	shown := []db.Schedule{before, replaced(before, row)}
 	if err := hide(ctx, q, shown, redact.View{}); err != nil {
@@ -172,7 +172,7 @@ func changeOf(ctx context.Context, q db.Querier, before db.Schedule, row db.PutS
 	return c, nil
 }
 
-// shownMost is how many bytes of a value the audit has.
+// shownMost is the largest number of bytes of a value in the audit.
 const shownMost = 10_000
 
 // bounded returns a value, or a note in place of one that is too long for the audit.
@@ -185,7 +185,7 @@ func bounded(value json.RawMessage) json.RawMessage {
 
 func quoted(text string) json.RawMessage { return core.AppendString(nil, text) }
 
-// RowOf returns the row that Put takes for a schedule as it is.
+// RowOf returns the row with which Put would leave a schedule as it is.
 func RowOf(s db.Schedule) db.PutScheduleParams {
 	return db.PutScheduleParams{
 		Name: s.Name, Kind: s.Kind, Queue: s.Queue, Payload: s.Payload, Options: s.Options, Spec: s.Spec, Zone: s.Zone,
@@ -193,7 +193,7 @@ func RowOf(s db.Schedule) db.PutScheduleParams {
 	}
 }
 
-// CheckUndeclared returns an error that is [jobtype.ErrScheduleDeclared] for a schedule that live workers declare in code. It names them.
+// CheckUndeclared returns [jobtype.ErrScheduleDeclared], with their names, if live workers declare the schedule in code.
 func CheckUndeclared(ctx context.Context, q db.Querier, name string, now time.Time) error {
 	s, err := Get(ctx, q, name)
 	if errors.Is(err, jobtype.ErrNoSchedule) || err == nil && s.Origin != OriginCode {

@@ -14,8 +14,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Read returns a schedule as people see it: as the view says. The error is
-// [jobtype.ErrNoSchedule] when there is none.
+// Read returns a schedule for people, with the values that view may show. The error is [jobtype.ErrNoSchedule] when
+// there is none.
 func Read(ctx context.Context, q db.Querier, name string, now time.Time, view redact.View) (jobtype.Schedule, error) {
 	s, err := Get(ctx, q, name)
 	if err != nil {
@@ -28,7 +28,7 @@ func Read(ctx context.Context, q db.Querier, name string, now time.Time, view re
 	return list[0], nil
 }
 
-// List is [Read] for at most n schedules by name, from after one on.
+// List is [Read] for at most n schedules in the order of their names, which follow the name after.
 func List(ctx context.Context, q db.Querier, after string, n int, now time.Time, view redact.View) ([]jobtype.Schedule, error) {
 	rows, err := q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: int64(n)})
 	if err != nil {
@@ -37,11 +37,11 @@ func List(ctx context.Context, q db.Querier, after string, n int, now time.Time,
 	return show(ctx, q, rows, now, view)
 }
 
-// Overview counts the schedules, and says whether they are served.
+// Overview counts the schedules, and shows whether they are served.
 type Overview struct {
-	States    map[string]int64      // each state, also without a schedule
-	Overdue   time.Duration         // for how long the most overdue active one has been due
-	Unhandled map[engine.Work]int64 // active ones whose kind no live worker takes from their queue
+	States    map[string]int64      // by state, also states without a schedule
+	Overdue   time.Duration         // the time for which the most overdue active schedule has been due
+	Unhandled map[engine.Work]int64 // the number of active schedules whose kind no live worker takes from their queue
 }
 
 // Survey counts the schedules.
@@ -93,7 +93,7 @@ func Ticks(ctx context.Context, q db.Querier, name string, n int) ([]jobtype.Tic
 	return list, nil
 }
 
-// show returns schedules as people see them.
+// show returns schedules for people.
 func show(ctx context.Context, q db.Querier, rows []db.Schedule, now time.Time, view redact.View) ([]jobtype.Schedule, error) {
 	live, err := readLive(ctx, q, now)
 	if err != nil {
@@ -115,13 +115,13 @@ func show(ctx context.Context, q db.Querier, rows []db.Schedule, now time.Time, 
 	return list, nil
 }
 
-// live holds the schedules that live workers declare, and the work that they take.
+// live holds the schedules that live workers declare, and the queues and kinds that they take.
 type live struct {
 	declared map[string]bool // schedules
 	taken    engine.Taken
 }
 
-// readLive reads what the workers declare and take that live at now.
+// readLive reads the declarations and the queues and kinds of the workers that live at now.
 func readLive(ctx context.Context, q db.Querier, now time.Time) (live, error) {
 	workers, err := engine.LiveWorkers(ctx, q, now)
 	if err != nil {
@@ -153,7 +153,7 @@ func Declared(ctx context.Context, q db.Querier, now time.Time) (map[int64][]str
 	return names, nil
 }
 
-// hide replaces what the view does not show of the schedules' payloads and of the metadata of their options.
+// hide replaces values that the view does not show in the schedules' payloads and in the metadata of their options.
 func hide(ctx context.Context, q db.Querier, rows []db.Schedule, view redact.View) error {
 	jobs := make([]db.Job, len(rows))
 	options := make([]map[string]json.RawMessage, len(rows))
@@ -185,7 +185,7 @@ func hide(ctx context.Context, q db.Querier, rows []db.Schedule, view redact.Vie
 	return nil
 }
 
-// Names returns the names of schedules as the row of a worker has them.
+// Names returns the names of schedules as the text of a worker's row.
 func Names(rows []db.PutScheduleParams) string {
 	var names []string
 	for _, r := range rows {

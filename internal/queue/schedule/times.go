@@ -9,11 +9,11 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/cron"
 )
 
-// times is when a schedule is due.
+// times computes when a schedule is due.
 type times struct {
 	spec  cron.Spec
 	zone  *time.Location
-	start time.Time // @every counts from it
+	start time.Time // @every counts from this time
 }
 
 // timesOf reads a schedule's specification and zone.
@@ -29,12 +29,12 @@ func timesOf(s db.Schedule) (times, error) {
 	return times{spec: spec, zone: zone, start: core.Time(s.StartAt).Truncate(time.Second)}, nil
 }
 
-// next returns the first tick after a time. The error says that there is none.
+// next returns the first tick after a time, or an error when there is none.
 func (t times) next(after time.Time) (time.Time, error) {
 	if every := t.spec.Every(); every > 0 {
-		past := after.Sub(t.start) % every // since the last tick
+		past := after.Sub(t.start) % every // the time since the last tick
 		if past < 0 {
-			past += every // the start is later
+			past += every // start lies after it
 		}
 		return after.Add(every - past), nil
 	}
@@ -45,7 +45,7 @@ func (t times) next(after time.Time) (time.Time, error) {
 	return tick, nil
 }
 
-// windows are how far back the last ticks before a time are looked for, until enough are found.
+// windows holds the ranges, back from a time, in which its last ticks are searched, until enough are found.
 var windows = [...]time.Duration{time.Minute, 10 * time.Minute, 2 * time.Hour, 24 * time.Hour, 32 * 24 * time.Hour, 366 * 24 * time.Hour}
 
 // last returns the last n of the ticks from the first one on that are not after now, in order.
@@ -62,7 +62,7 @@ func (t times) last(first, now time.Time, n int) []time.Time {
 	return t.between(first.Add(-time.Microsecond), now, n)
 }
 
-// between returns the last n of the ticks after a time that are not after another.
+// between returns the last n of the ticks after one time and up to another.
 func (t times) between(after, now time.Time, n int) []time.Time {
 	var ticks []time.Time
 	for {

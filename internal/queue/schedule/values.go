@@ -14,7 +14,7 @@ const Subject = "schedule"
 // The values of a schedule's origin.
 const (
 	OriginClient = "client" // any worker serves it
-	OriginCode   = "code"   // workers serve it that declare it
+	OriginCode   = "code"   // only workers that declare it serve it
 )
 
 // The values of a schedule's catch_up; [CatchUpAll] is followed by a number.
@@ -24,7 +24,7 @@ const (
 	CatchUpAll    = "all:"
 )
 
-// most returns for how many of the ticks that are due together there are jobs.
+// most returns the number of ticks, of those that are due together, that get a job each.
 func most(catchUp string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(catchUp, CatchUpAll))
 	if err != nil {
