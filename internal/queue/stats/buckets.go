@@ -21,7 +21,7 @@ func bucketOf(d time.Duration) int64 {
 
 // bucketBounds returns the bounds of a bucket: its durations are longer than from and at most to.
 func bucketBounds(bucket int64) (from, to time.Duration) {
-	const most = 46 // beyond it, a Duration overflows
+	const most = 46 // a Duration overflows beyond it
 	if bucket > 0 {
 		from = finest << min(bucket-1, most)
 	}
@@ -29,7 +29,7 @@ func bucketBounds(bucket int64) (from, to time.Duration) {
 }
 
 // Quantile estimates the duration that the given share of durations does not exceed. counts holds the number of durations by
-// bucket; within a bucket they are taken to be spread evenly. It returns 0 for no durations.
+// bucket; it assumes that they are spread evenly within a bucket. It returns 0 for no durations.
 func Quantile(counts map[int64]int64, share float64) time.Duration {
 	var total int64
 	for _, n := range counts {

@@ -16,21 +16,21 @@ import (
 const (
 	EventRetried = "retried"
 	EventCrashed = "crashed"
-	EventWait    = "wait" // how long jobs were due before their handlers began, by bucket
-	EventRun     = "run"  // how long their handlers took, by bucket
+	EventWait    = "wait" // the time that jobs were due before their handlers began, by bucket
+	EventRun     = "run"  // the duration of their handlers, by bucket
 )
 
-// Changes is what one transaction did to jobs, for the counts and the history. Live jobs are counted by their indexes, those
-// that ended only by these rows.
+// Changes holds the effects of one transaction on jobs, for the counts and the history. Live jobs are counted by their
+// indexes, ended ones only by these rows.
 type Changes map[series]change
 
-// series is what is counted: an event in a queue, of a kind.
+// series identifies a count: an event in a queue, of a kind.
 type series struct{ queue, kind, event string }
 
-// change is how often the event happened, and by how much the number of jobs with the status of this name changed.
+// change is the number of times that the event happened, and the change of the number of jobs with the status of this name.
 type change struct{ times, jobs int64 }
 
-// Add adds how often an event happened, and the change of the number of jobs with the status of this name.
+// Add adds the number of times that an event happened, and the change of the number of jobs with the status of this name.
 func (c Changes) Add(queue, kind, event string, times, jobs int64) {
 	key := series{queue, kind, event}
 	sum := c[key]
@@ -49,12 +49,12 @@ func (c Changes) Revived(queue, kind string, was jobtype.Status) {
 	}
 }
 
-// Reduce removes what changes nothing.
+// Reduce removes sums of zero.
 func (c Changes) Reduce() {
 	maps.DeleteFunc(c, func(_ series, sum change) bool { return sum == change{} })
 }
 
-// Write appends the changes to sqluice_job_changes. It must run in the transaction that made them.
+// Write appends the changes to sqluice_job_changes. It must run in the transaction of the changes.
 func (c Changes) Write(ctx context.Context, q db.Querier, now int64) error {
 	if len(c) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (c Changes) Write(ctx context.Context, q db.Querier, now int64) error {
 	return q.AddJobChanges(ctx, db.AddJobChangesParams{At: now, Items: string(append(items, ']'))})
 }
 
-// compare is the order in which sums are written. It is the same in all processes, so that two of them do not deadlock.
+// compare defines the order in which sums are written. It is the same in all processes, so that two of them do not deadlock.
 func (s series) compare(other series) int {
 	return cmp.Or(strings.Compare(s.queue, other.queue), strings.Compare(s.kind, other.kind), strings.Compare(s.event, other.event))
 }

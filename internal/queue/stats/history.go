@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The history is kept in steps of two lengths, each for a time of its own.
+// The history is kept in steps of two lengths, each with its own retention.
 const (
 	FineStep   = time.Minute
 	CoarseStep = 15 * time.Minute
@@ -15,7 +15,7 @@ const (
 	KeepCoarse = 30 * 24 * time.Hour
 )
 
-// Durations counts how long jobs waited and ran, by step of time, queue, kind and bucket.
+// Durations counts waiting and running times of jobs, by step of time, queue, kind and bucket.
 type Durations map[cell]int64
 
 // cell is one number of the history.
@@ -25,12 +25,12 @@ type cell struct {
 	bucket int64
 }
 
-// compare is the order in which cells are written.
+// compare defines the order in which cells are written.
 func (c cell) compare(other cell) int {
 	return cmp.Or(c.start.Compare(other.start), c.series.compare(other.series), cmp.Compare(c.bucket, other.bucket))
 }
 
-// Add adds a job whose handler returned at a time, after it had waited and then run for these durations.
+// Add adds a job whose handler returned at a time, after the job had waited and then run for these durations.
 func (d Durations) Add(queue, kind string, at time.Time, waited, ran time.Duration) {
 	start := at.Truncate(FineStep)
 	d[cell{start, series{queue, kind, EventWait}, bucketOf(waited)}]++

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// NamesMost is for how many names a step of the history has rows by default: for so many queues, so many kinds, and so many pairs
-	// of the two.
+	// NamesMost is the default number of queues, of kinds, and of pairs of the two that have rows of their own in a step of the
+	// history.
 	NamesMost = 500
 
 	// Other stands for all further names, as in the metrics.
@@ -20,20 +20,20 @@ const (
 )
 
 // Names bounds the rows of the history, since any program that may enqueue chooses the names of queues and kinds. In each step of
-// [CoarseStep], and the shorter ones in it, those names have rows that came first; of those that come together, the ones with the most
+// [CoarseStep], and the shorter ones in it, the names that came first have rows; of names that come together, the ones with the most
 // jobs. One goroutine uses it.
 type Names struct {
 	Most  int
-	known map[int64]map[name]bool // in the database, by the step's beginning
+	known map[int64]map[name]bool // the names in the database, by the step's beginning
 }
 
-// name is a queue, a kind, or a pair of them; what is empty stands for all.
+// name is a queue, a kind, or a pair of them; an empty part stands for all.
 type name struct{ queue, kind string }
 
-// sort returns which of the three sorts of names it is: each has a bound of its own.
+// sort returns which of the three sorts a name belongs to: each sort has its own bound.
 func (n name) sort() [2]bool { return [2]bool{n.queue != "", n.kind != ""} }
 
-// other returns the name for those of the sort that are too many.
+// other returns the name that replaces names of this sort beyond the bound.
 func (n name) other() name {
 	if n.queue != "" {
 		n.queue = Other
@@ -44,7 +44,7 @@ func (n name) other() name {
 	return n
 }
 
-// bound returns the cells with the names that are too many replaced by Other.
+// bound returns the cells with Other in place of the names beyond the bound.
 func (b *Names) bound(ctx context.Context, q db.Querier, cells map[cell]int64) (map[cell]int64, error) {
 	sums := map[int64]map[name]int64{}
 	for key, n := range cells {
@@ -70,11 +70,11 @@ func (b *Names) bound(ctx context.Context, q db.Querier, cells map[cell]int64) (
 	return bounded, nil
 }
 
-// coarse returns when the step of CoarseStep begins that has the cell, in microseconds.
+// coarse returns the beginning of the step of CoarseStep that contains the cell, in microseconds.
 func coarse(key cell) int64 { return core.Micros(key.start.Truncate(CoarseStep)) }
 
-// admit adds those names to a step that there is room for. It asks the database, to which other processes add names, only when it
-// knows of room for a name that it does not know.
+// admit adds names to a step as far as there is room. It asks the database, to which other processes add names, only when there
+// seems to be room for an unknown name.
 func (b *Names) admit(ctx context.Context, q db.Querier, start int64, names map[name]int64) error {
 	if len(fresh(b.known[start], names, b.room(start))) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (b *Names) admit(ctx context.Context, q db.Querier, start int64, names map[
 	return nil
 }
 
-// room returns for how many more names of each sort a step has room.
+// room returns the number of further names of each sort that a step has room for.
 func (b *Names) room(start int64) map[[2]bool]int {
 	room := map[[2]bool]int{{true, true}: b.Most, {true, false}: b.Most, {false, true}: b.Most}
 	for n := range b.known[start] {
@@ -112,7 +112,7 @@ func (b *Names) room(start int64) map[[2]bool]int {
 	return room
 }
 
-// fresh returns the names that are not known, of the sorts that have room, those with the most jobs first.
+// fresh returns the unknown names of the sorts that have room, in descending order of their jobs.
 func fresh(known map[name]bool, names map[name]int64, room map[[2]bool]int) (list []name) {
 	for n := range names {
 		if !known[n] && n != n.other() && room[n.sort()] > 0 {
