@@ -1,2 +1,2 @@
-// Package waits wakes the callers of jobs.Client.Wait, thousands of which share one look at their jobs.
+// Package waits wakes the callers of jobs.Client.Wait. Thousands of them share one look at their jobs.
 package waits

@@ -16,29 +16,29 @@ import (
 
 const (
 	// waitSoon is the pause before the list looks at its jobs after a caller joined or a job of it ended. Each look that finds no
-	// ended job doubles the pause, up to waitPoll where only looks find what other processes end, and up to waitSafety where a
-	// signal tells of it.
+	// ended job doubles the pause, up to waitPoll where only looks find the ends in other processes, and up to waitSafety where a
+	// signal announces them.
 	waitSoon   = 2 * time.Millisecond
 	waitPoll   = 100 * time.Millisecond
 	waitSafety = time.Second
 
-	// waitMost is how many jobs one statement looks at: that takes milliseconds of a processor.
+	// waitMost is the largest number of jobs that one statement looks at: that takes milliseconds of a processor.
 	waitMost = 2000
 
-	// waitRest is how many times the duration of a look passes before the next one, up to waitSafety: looks take at most a tenth
-	// of one processor.
+	// waitRest is the pause between two looks as a multiple of the duration of the first, up to waitSafety: looks take at most a
+	// tenth of one processor.
 	waitRest = 9
 )
 
-// Store is what a List needs of a store: see engine.Store.
+// Store is the part of a store that a List needs: see engine.Store.
 type Store interface {
 	Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error
 	Listen(signals core.Signal, queues []string) (wake <-chan struct{}, stop func())
 	AnnouncesEnds() bool
 }
 
-// List wakes the callers of Wait. However many there are, one goroutine listens and looks for all of them; it runs while
-// there are any. The zero value is an empty list.
+// List wakes the callers of Wait. One goroutine listens and looks for all callers; it runs while there are any. The zero
+// value is an empty list.
 type List struct {
 	mu      sync.Mutex
 	waiters map[*waiter]struct{}
@@ -46,7 +46,7 @@ type List struct {
 	stop    func()        // ends the goroutine; nil while there are no waiters
 }
 
-// waiter is a call of Wait.
+// waiter is one call of Wait.
 type waiter struct {
 	id   int64
 	wake chan struct{} // gets a value when the job may have ended
@@ -96,7 +96,7 @@ func (l *List) follow(ctx context.Context, store Store, ended, joined <-chan str
 		case <-ctx.Done():
 			return
 		case <-joined:
-			if pause > waitSoon { // else the look is due within waitSoon, and one caller after another does not postpone it
+			if pause > waitSoon { // else the look is due within waitSoon, and callers that join one after another do not postpone it
 				pause = waitSoon
 				timer.Reset(pause)
 			}
@@ -134,7 +134,7 @@ func (l *List) byID() map[int64][]*waiter {
 	return byID
 }
 
-// wakeEnded wakes the waiters whose job has ended or is not there. It reports whether there were any.
+// wakeEnded wakes the waiters whose job has ended or does not exist. It reports whether there were any.
 func wakeEnded(ctx context.Context, store Store, byID map[int64][]*waiter) (found bool, err error) {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(byID)), waitMost) {
 		var ended []int64
@@ -143,7 +143,7 @@ func wakeEnded(ctx context.Context, store Store, byID map[int64][]*waiter) (foun
 			return err
 		})
 		if err != nil {
-			if ctx.Err() == nil && !errors.Is(err, jobtype.ErrUnavailable) { // a server that is away comes back
+			if ctx.Err() == nil && !errors.Is(err, jobtype.ErrUnavailable) { // a server that is away will come back
 				wakeAll(byID, ids) // their own reads meet the error, and Wait returns it
 			}
 			return found, err
@@ -163,7 +163,7 @@ func wakeAll(byID map[int64][]*waiter, ids []int64) {
 	}
 }
 
-// signal gives a value to a channel with room for one, unless one is there.
+// signal sends a value to a channel with room for one, unless it holds one.
 func signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

@@ -14,17 +14,17 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// waitedStore is a store whose jobs end when a test says so. It records when it is looked at.
+// waitedStore is a store whose jobs end when a test says so. It records the times of looks.
 type waitedStore struct {
 	announces bool
-	takes     time.Duration // how long a look takes
+	takes     time.Duration // the duration of a look
 	begun     time.Time
 	signal    chan struct{}
 
 	mu    sync.Mutex
-	looks []time.Duration // since begun
+	looks []time.Duration // the times of looks since begun
 	ended []int64
-	fault error // of looks
+	fault error // the error of looks
 }
 
 func newWaitedStore(announces bool) *waitedStore {
@@ -42,14 +42,14 @@ func (s *waitedStore) Inspect(ctx context.Context, fn func(context.Context, db.Q
 	return fn(ctx, waitedQuerier{store: s})
 }
 
-// end has a job end, without a signal.
+// end ends a job without a signal.
 func (s *waitedStore) end(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, id)
 }
 
-// since returns the looks since the last call in milliseconds after the beginning of the store.
+// since returns the times of the looks since the last call, in milliseconds after the beginning of the store.
 func (s *waitedStore) since() []int64 {
 	synctest.Wait()
 	s.mu.Lock()
@@ -92,8 +92,8 @@ func wantLooks(t *testing.T, s *waitedStore, want ...int64) {
 	}
 }
 
-// The list looks soon after a caller has joined and after a job has ended, and then less often. Where signals tell of all ends it
-// looks once a second in the end.
+// The list looks soon after a caller has joined and after a job has ended, and then at growing intervals. Where signals announce
+// all ends it finally looks once a second.
 func TestWaitListLooksLessAndLessOften(t *testing.T) {
 	for name, c := range map[string]struct {
 		announces bool
@@ -143,7 +143,7 @@ func TestWaitListLooksAfterASignal(t *testing.T) {
 	})
 }
 
-// Callers that join one after another do not postpone the looks, nor make them more frequent.
+// Callers that join one after another neither postpone the looks nor make them more frequent.
 func TestWaitListLooksWhileCallersJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, l := newWaitedStore(false), &List{}
@@ -158,8 +158,8 @@ func TestWaitListLooksWhileCallersJoin(t *testing.T) {
 	})
 }
 
-// Looks take a tenth of one processor at most, however many signals there are. After a look that took very long the next one
-// comes after a second.
+// Looks take at most a tenth of one processor, whatever the number of signals. After a very long look the next one comes
+// after a second.
 func TestWaitListRests(t *testing.T) {
 	for _, c := range []struct{ takes, every time.Duration }{
 		{time.Millisecond, 10 * time.Millisecond},
@@ -182,8 +182,8 @@ func TestWaitListRests(t *testing.T) {
 	}
 }
 
-// A server that is away wakes no waiter, which would only find the same; another error wakes all, and Wait returns it. Either
-// way the next look comes after a second.
+// A server that is away wakes no waiter, which would meet the same error; another error wakes all, and Wait returns it. In
+// both cases the next look comes after a second.
 func TestWaitListMeetsErrors(t *testing.T) {
 	for err, wakes := range map[error]bool{jobtype.ErrUnavailable: false, errors.New("broken"): true} {
 		synctest.Test(t, func(t *testing.T) {
