@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// clockWithin is how long a clock may take for an answer.
+// clockWithin is the longest time for the answer of a clock.
 const clockWithin = time.Second
 
 // Clock returns a function that asks a clock of the application for the time. When the clock panics, calls
@@ -38,7 +38,7 @@ func (c *clock) ask() (t time.Time, ok bool) {
 	if c.isLate() {
 		return time.Time{}, false
 	}
-	returned, left := false, false // this call, and its caller before that; guarded by mu
+	returned, left := false, false // whether the call has returned, and its caller had left before; guarded by mu
 	t, ok = Within(clockWithin, func() time.Time {
 		defer func() {
 			c.mu.Lock()

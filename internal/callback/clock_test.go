@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A clock that fails is replaced by the system's, with the difference that it had.
+// The system's clock replaces a clock that fails, with the last known difference.
 func TestClockThatFails(t *testing.T) {
 	for name, fail := range map[string]func(){
 		"panic": func() { panic("broken") }, "Goexit": runtime.Goexit,

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// flushWithin is how long [Flush] waits for an observer, and then for a logger.
+// flushWithin is the longest time for which [Flush] waits for an observer, and then for a logger.
 const flushWithin = 2 * time.Second
 
-// Observer is what Flush waits for: *jobtype.Observer, which may be nil.
+// Observer is the observer that Flush waits for: *jobtype.Observer, which may be nil.
 type Observer interface {
 	Flush(ctx context.Context) error
 }
 
-// Flush waits until an observer and then a logger have got what they were told before, up to two seconds for each. What
-// takes longer goes on by itself; an observer that does is logged, with the name of the part that does not wait for it.
+// Flush waits until an observer and then a logger have handled their earlier calls, up to two seconds for each. A
+// slower one goes on by itself; a slow observer is logged, with the name of the part that does not wait for it.
 func Flush(observer Observer, log *slog.Logger, part string) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
 	defer cancel()
@@ -24,5 +24,5 @@ func Flush(observer Observer, log *slog.Logger, part string) {
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), flushWithin)
 	defer cancel()
-	_ = FlushLogger(ctx, log) // there is nowhere to say that the log is late
+	_ = FlushLogger(ctx, log) // no log could report that the log is late
 }

@@ -7,23 +7,23 @@ import (
 	"os"
 )
 
-// logLimit is how many records may wait for a log handler.
+// logLimit is the largest number of records that wait for a log handler.
 const logLimit = 10_000
 
-// Logger returns a logger whose records a queue gives to the handler of another one, with their own times. It never
-// blocks. What the handler itself does wrong goes to standard error. A logger that Logger returned is returned as it is.
+// Logger returns a logger whose records a queue passes to the handler of another logger, with their own times. It never
+// blocks. It writes faults of the handler to standard error. It returns a logger of its own unchanged.
 func Logger(log *slog.Logger) *slog.Logger {
 	if _, queued := log.Handler().(*handler); queued {
 		return log
 	}
 	queue := NewQueue(logLimit, func(err error) {
-		_, _ = fmt.Fprintf(os.Stderr, "sqluice: the log handler failed: %v\n", err) // there is nowhere else to say it
+		_, _ = fmt.Fprintf(os.Stderr, "sqluice: the log handler failed: %v\n", err) // no other place is left to report it
 	})
 	return slog.New(&handler{queue: queue, next: log.Handler()})
 }
 
-// FlushLogger waits until the handler has got what was logged before by a logger that [Logger] returned. The error is
-// ctx's when that ends first.
+// FlushLogger waits until the handler has handled the records that were logged before by a logger that [Logger]
+// returned. The error is ctx's when that ends first.
 func FlushLogger(ctx context.Context, log *slog.Logger) error {
 	if h, queued := log.Handler().(*handler); queued {
 		return h.queue.Flush(ctx)
@@ -37,7 +37,7 @@ type handler struct {
 	next  slog.Handler
 }
 
-// Enabled returns true: the other handler, which may block, is asked by the queue.
+// Enabled returns true: the queue asks the other handler, which may block.
 func (h *handler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle queues a record. It returns nil: a log record that is lost is no fault of the caller.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// badHandler is a log handler that does something else first.
+// badHandler is a log handler that first runs a function of the test.
 type badHandler struct {
 	slog.Handler
 	enabled, handle func()
@@ -36,7 +36,7 @@ func flushLogger(t *testing.T, log *slog.Logger) {
 	}
 }
 
-// A record reaches the handler with its attributes, groups and source, below the handler's level it does not.
+// A record reaches the handler with its attributes, groups and source; a record below the handler's level does not.
 func TestLogger(t *testing.T) {
 	var out bytes.Buffer
 	log := Logger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{AddSource: true})))
@@ -56,7 +56,7 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// Whatever a handler does, the next record is handled.
+// The next record is handled after any fault of a handler.
 func TestLoggerWhoseHandlerFails(t *testing.T) {
 	for name, fail := range map[string]func(){
 		"panic": func() { panic("broken") }, "Goexit": runtime.Goexit,

@@ -12,15 +12,15 @@ import (
 // reportEvery is the shortest time between two reports of a queue: a function that panics once panics each time.
 const reportEvery = 30 * time.Second
 
-// batchAfter is how long a queue that was empty gathers functions before it calls them: to wake a goroutine for each costs
-// callers who add many more than the functions do.
+// batchAfter is the time for which a queue that was empty gathers functions before it calls them: callers who add many
+// would pay more to wake a goroutine for each than for the functions.
 const batchAfter = time.Millisecond
 
 // keepCapacity is the capacity up to which a queue reuses the memory of a batch.
 const keepCapacity = 1024
 
 // Queue calls functions one at a time in the order of Add, about a millisecond later, on a goroutine that exists only while
-// there are some. Its methods may be called concurrently, and Add never blocks.
+// functions wait. Its methods may be called concurrently, and Add never blocks.
 type Queue struct {
 	limit  int
 	report func(error)
@@ -28,20 +28,20 @@ type Queue struct {
 	mu      sync.Mutex
 	waiting []func()
 	running bool
-	dropped int // since the last report of that
+	dropped int // the number dropped since the last report of drops
 
-	// What follows belongs to the goroutine that calls the functions.
+	// The next fields belong to the goroutine that calls the functions.
 	batch      []func()
-	called     int // of the batch
+	called     int // the number of called functions of batch
 	reported   time.Time
-	suppressed int // faults since then
+	suppressed int // faults since the last report
 }
 
 // NewQueue returns a queue that drops functions while limit of them wait. report gets the faults of functions and the
 // number of those that were dropped, at most one error every 30 seconds. The queue calls it as one of its functions.
 func NewQueue(limit int, report func(error)) *Queue { return &Queue{limit: limit, report: report} }
 
-// Add has fn called, or drops it when the queue is full.
+// Add queues fn to be called, or drops it when the queue is full.
 func (q *Queue) Add(fn func()) { q.add(fn, q.limit) }
 
 func (q *Queue) add(fn func(), limit int) {
@@ -91,7 +91,7 @@ func (q *Queue) run() {
 	finished = true
 }
 
-// take fetches the functions that wait, unless some of the last batch are left. false means that there are none.
+// take fetches the waiting functions, unless some of the last batch are left. It returns false when there are none.
 func (q *Queue) take() bool {
 	if q.called < len(q.batch) {
 		return true
@@ -112,7 +112,7 @@ func (q *Queue) take() bool {
 	return running
 }
 
-// call calls a function and reports how it ended, unless it returned.
+// call calls a function and reports its panic or runtime.Goexit.
 func (q *Queue) call(fn func()) {
 	returned := false
 	defer func() {
@@ -126,8 +126,8 @@ func (q *Queue) call(fn func()) {
 	returned = true
 }
 
-// fault reports an error, or counts it when the last report was a moment ago. A report that panics is given up: there
-// is no one else to tell.
+// fault reports an error, or counts it when the last report was a moment ago. A report that panics is dropped: no other
+// receiver exists.
 func (q *Queue) fault(err error) {
 	now := time.Now()
 	if !q.reported.IsZero() && now.Sub(q.reported) < reportEvery {

@@ -12,7 +12,7 @@ import (
 
 const hang = time.Minute
 
-// flush fails the test when the queue does not get through.
+// flush fails the test when the queue does not finish in time.
 func flush(t *testing.T, q *Queue) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
@@ -22,7 +22,7 @@ func flush(t *testing.T, q *Queue) {
 	}
 }
 
-// The functions after one that panics, or ends its goroutine, are called all the same, in their order.
+// The functions after one that panics, or ends its goroutine, are still called, in their order.
 func TestQueueGoesOn(t *testing.T) {
 	var faults []error
 	q := NewQueue(100, func(err error) { faults = append(faults, err) })
@@ -66,7 +66,7 @@ func TestQueueWhoseReportFails(t *testing.T) {
 	}
 }
 
-// A function that blocks blocks no caller; what is beyond the limit is dropped, and the report says so.
+// A function that blocks blocks no caller; functions beyond the limit are dropped, and the report says so.
 func TestQueueThatIsBlocked(t *testing.T) {
 	var faults []error
 	q := NewQueue(10, func(err error) { faults = append(faults, err) })
@@ -96,7 +96,7 @@ func TestQueueThatIsBlocked(t *testing.T) {
 	}
 }
 
-// Nothing is left of a queue that has nothing to do.
+// A queue without work leaves no goroutine.
 func TestQueueWithoutWork(t *testing.T) {
 	q := NewQueue(10, func(error) {})
 	for range 3 {
