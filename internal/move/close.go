@@ -68,8 +68,8 @@ func (m *mover) prepareTarget(ctx context.Context) error {
 	if err := m.reserveIDs(ctx, m.token+markPreparing); err != nil {
 		return err
 	}
-	// Without jobs, ended workers are no history, and their ids may conflict: they go, with their declarations. They are deleted in the
-	// transaction that only one call completes, so that no call removes the rows of a faster one.
+	// Without jobs, ended workers are no history, and their ids may conflict: they are deleted, with their declarations. The deletion
+	// is in the transaction that only one call completes, so that no call removes the rows of a faster one.
 	filling := db.CloseQueueParams{Direction: in, Token: m.token, Peer: m.From.Name}
 	n, err := m.To.mark(ctx, m.token+markPreparing, filling, func(ctx context.Context, q db.Querier) error {
 		if _, err := q.DeleteEndedWorkers(ctx, math.MaxInt64); err != nil {

@@ -22,7 +22,7 @@ func testOwnColumns(l *lab) {
 	} {
 		values, err := l.side(l.to).Store.Migrations().ReadColumn(l.ctx, engine.Column{Table: "sqluice_jobs", Name: name}, first, 10)
 		l.must(err)
-		if len(values) < len(wanted) { // a row more may keep an id
+		if len(values) < len(wanted) { // one more row may keep an id from reuse
 			l.Fatalf("%s has the values %v", name, values)
 		}
 		for i, v := range values[:len(wanted)] {

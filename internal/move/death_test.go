@@ -16,7 +16,7 @@ var errDead = errors.New("the process is dead")
 // read equals one before the next use, so reads count for faults alone.
 type fate struct {
 	at     int
-	passes bool // the use at this place fails, without effect, and all others work
+	passes bool // the use with the number at fails, without effect, and all others work
 	uses   int
 	met    bool
 }
@@ -29,9 +29,9 @@ func (f *fate) use(do func() error) error {
 		return errDead
 	case f.passes || f.uses < f.at:
 		return do()
-	case f.uses == f.at: // it dies after this one
+	case f.uses == f.at: // it dies after this use
 		f.met = true
-		_ = do() // whose outcome never reaches the caller
+		_ = do() // the outcome never reaches the caller
 	}
 	return errDead
 }
@@ -68,8 +68,8 @@ func (m mortalUpkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) err
 	return m.fate.use(func() error { return m.Upkeep.ReserveIDs(ctx, last) })
 }
 
-// Wherever the process dies, or a database fails, the same move completes when it runs again, and at no moment could
-// jobs run on both sides.
+// If the process dies or a database fails at any place, the same move completes when it runs again, and at no moment
+// can jobs run on both sides.
 func testDeathAnywhere(l *lab) { l.dieEverywhere(false) }
 
 func testDeathOfACopy(l *lab) { l.dieEverywhere(true) }
@@ -88,7 +88,7 @@ func (l *lab) dieEverywhere(keepOpen bool) {
 			if passes {
 				name = fmt.Sprintf("fails at use %d", at)
 			}
-			l.store(l.to) // it must outlive the sub-test
+			l.store(l.to) // the store must outlive the sub-test
 			met = false
 			l.Run(name, func(t *testing.T) {
 				sub := *l
@@ -137,8 +137,7 @@ func (l *lab) dieAt(f *fate, all everything, keepOpen bool) (met bool) {
 	return f.met
 }
 
-// over reports whether the last step of a copy was done: then no row shows the move any more, and nothing is left to
-// do.
+// over reports whether the last step of a copy was done: then no row shows the move any more, and no work is left.
 func (l *lab) over() bool {
 	return len(l.closings(l.from)) == 0 && len(l.closings(l.to)) == 0 && len(l.everything(l.to).jobs) > 0
 }

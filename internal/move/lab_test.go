@@ -26,7 +26,7 @@ import (
 // hang is the limit of a wait: no test depends on how long anything takes.
 const hang = 2 * time.Minute
 
-// tests are run from each engine to each.
+// tests returns the tests that run from each engine to each.
 func tests() map[string]func(*lab) {
 	return map[string]func(*lab){
 		"EveryColumn":          testEveryColumn,
@@ -225,7 +225,7 @@ func (l *lab) side(p *place) Side {
 	return Side{Name: p.name, Store: engine.StoreOf(store)}
 }
 
-// store is the test's store on a place.
+// store returns the test's store of a place.
 func (l *lab) store(p *place) jobs.Store {
 	l.Helper()
 	if l.stores[p] == nil {
@@ -248,7 +248,7 @@ func (l *lab) client(p *place) *jobs.Client {
 	return jobs.New(l.store(p))
 }
 
-// config is a move with small batches, so that few rows make several.
+// config returns the Config of a move with small batches, so that few rows make several.
 func (l *lab) config() Config {
 	l.Helper()
 	return Config{From: l.side(l.from), To: l.side(l.to), batch: 10}
@@ -288,7 +288,7 @@ func (l *lab) write(p *place, fn func(ctx context.Context, q db.Querier) error) 
 	l.must(engine.StoreOf(l.store(p)).Write(l.ctx, fn))
 }
 
-// everything is the content of a place except its closing.
+// everything holds the content of a place except its closing.
 type everything struct {
 	jobs     []db.Job
 	errors   []db.JobError
@@ -357,7 +357,7 @@ func (l *lab) everything(p *place) everything {
 	return all
 }
 
-// closings are the rows that close a place.
+// closings returns the rows that close a place.
 func (l *lab) closings(p *place) []db.Move {
 	l.Helper()
 	var rows []db.Move

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// early is the first time that is not the time 0.
+// early is the first time after the time 0 that a column holds.
 const early int64 = 100_000_000_000_000
 
 func ptr[T any](v T) *T { return &v }
@@ -49,7 +49,7 @@ func fillIn(row *db.Job) {
 	}
 }
 
-// oddities are rows at the bounds of the schema, with NULL beside empty values.
+// oddities returns rows at the bounds of the schema, with NULL beside empty values.
 func oddities() everything {
 	job := func(id int64, status jobs.Status, change func(*db.Job)) db.Job {
 		j := db.Job{
@@ -138,7 +138,7 @@ func oddities() everything {
 			Overlap: "replace", Origin: "code", StartAt: last, NextAt: last, OwedAt: ptr(last), LastAt: ptr[int64](0), LastJobID: ptr[int64](1<<53 - 1),
 			PausedAt: ptr(early + 1), Fault: ptr(nasty), Version: 1_000_000_000_000, CreatedAt: last, UpdatedAt: early + 1},
 	}
-	for i := range int64(250) { // more than are added by one statement
+	for i := range int64(250) { // more than one statement adds
 		all.ticks = append(all.ticks, db.ScheduleTick{Schedule: "Z", Tick: early + i, Outcome: "missed", At: early + i})
 	}
 	all.ticks = append(all.ticks, db.ScheduleTick{
@@ -349,7 +349,7 @@ func testIDsOfTheTargetAreNeverGivenTwice(l *lab) {
 	}
 }
 
-// A target that was tried out with a worker first has rows of workers.
+// A target that was first tried out with a worker has rows of workers.
 func testEndedWorkersOfTheTargetMakeRoom(l *lab) {
 	for range 3 {
 		l.nextIDs(l.to)
