@@ -26,8 +26,8 @@ type group struct {
 type page struct {
 	Page  string `json:"page"`  // its path on the site and below docs, without .md
 	Title string `json:"title"` // in the sidebar
-	Says  string `json:"says"`  // one sentence: what the page is for
-	Words string `json:"words"` // for the search: what readers of other queues call the subject
+	Says  string `json:"says"`  // one sentence: the purpose of the page
+	Words string `json:"words"` // for the search: the names that readers of other queues use for the subject
 
 	text    string
 	source  string  // the file to edit, "" for generated pages
@@ -110,7 +110,7 @@ func fill(root string, p *page) (err error) {
 	return nil
 }
 
-// decisions returns the pages of the decisions, and last the one of those that were dropped.
+// decisions returns the pages of the decisions, and the page of the dropped ones last.
 func decisions(root string) ([]page, error) {
 	files, err := filepath.Glob(filepath.Join(root, "docs", "decisions", "0*.md"))
 	if err != nil {

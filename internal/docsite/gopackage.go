@@ -91,7 +91,7 @@ func (r *reference) prose(p *doc.Package, text string) {
 	}
 }
 
-// link returns where a name in a comment leads: to a page of the site, or to the reference of other modules.
+// link returns the target of a name in a comment: a page of the site, or the reference of another module.
 func (r *reference) link(p *doc.Package, to *comment.DocLink) string {
 	name := to.Name
 	if to.Recv != "" {
@@ -197,7 +197,7 @@ func (r *reference) fields(typeName string, decl *ast.GenDecl) {
 	r.text.WriteString("\n")
 }
 
-// anchor writes a place to which links lead.
+// anchor writes a target of links.
 func (r *reference) anchor(name string) { fmt.Fprintf(&r.text, "<a id=%q></a>\n", name) }
 
 func (r *reference) methods(p *doc.Package, set *token.FileSet, typeName string, t *doc.Type) {
@@ -209,7 +209,7 @@ func (r *reference) methods(p *doc.Package, set *token.FileSet, typeName string,
 	}
 }
 
-// aliased writes the declaration and the methods of a type for which another one of package jobs/jobtype stands.
+// aliased writes the declaration and the methods of a type that is an alias of one of package jobs/jobtype.
 func (r *reference) aliased(t *doc.Type) {
 	spec, isType := t.Decl.Specs[0].(*ast.TypeSpec)
 	if !isType || !spec.Assign.IsValid() {

@@ -56,7 +56,7 @@ func read(t *testing.T, folder, file string) string {
 	return string(text)
 }
 
-// faultOf returns what is wrong with a link of a file, or "". Links to other hosts are only parsed.
+// faultOf returns the fault of a link of a file, or "". It only parses links to other hosts.
 func faultOf(top, file, target string) string {
 	if strings.Contains(target, ":") {
 		to, err := url.Parse(target)
@@ -146,7 +146,7 @@ func TestRelinked(t *testing.T) {
 	}
 }
 
-// The reference has what the comments and declarations of a package say, and shows what an alias stands for.
+// The reference has the content of the comments and declarations of a package, and shows the type behind an alias.
 func TestPackagePage(t *testing.T) {
 	page, err := packagePage(root(t), "jobs")
 	if err != nil {

@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// write writes the site's source for the tree at root into a folder. What was there is removed.
+// write writes the site's source for the tree at root into a folder. It removes the earlier content of the folder.
 func write(root, folder string) error {
 	groups, err := contents(root)
 	if err != nil {
@@ -53,7 +53,7 @@ func save(folder, name, text string) error {
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// copyAssets copies the pictures of the pages, and what the site serves as it is.
+// copyAssets copies the pictures of the pages, and the files that the site serves unchanged.
 func copyAssets(root, folder string) error {
 	for _, pictures := range []string{"performance", "screenshots"} {
 		if err := os.CopyFS(filepath.Join(folder, pictures), os.DirFS(filepath.Join(root, "docs", pictures))); err != nil {
