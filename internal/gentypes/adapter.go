@@ -17,7 +17,7 @@ func adapter(querier, to string) error {
 	return eachMethod(querier, to, adapterHead, adapterMethod)
 }
 
-// eachMethod writes a file: a head, and the text that write makes of each method of a Querier.
+// eachMethod writes a file: a head, and the text that write returns for each method of a Querier.
 func eachMethod(querier, to, head string, write func(*ast.Field) (string, error)) error {
 	tree, err := parser.ParseFile(token.NewFileSet(), querier, nil, parser.SkipObjectResolution)
 	if err != nil {

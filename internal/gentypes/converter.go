@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// conversion makes the parameters of one statement from those of another, which is for the same jobs. All fields are copied by their
-// names, so that a new one cannot be forgotten: a field that only one side has must stand here.
+// conversion makes the parameters of one statement from those of another, which is for the same jobs. It copies all fields by their
+// names, so that a new one cannot be forgotten: a field that only one side has must be listed here.
 type conversion struct {
 	from, to string
 	dropped  []string // fields of from that to has not
@@ -105,7 +105,7 @@ func convert(out *bytes.Buffer, c conversion, from, into []field, name, fromType
 	return nil
 }
 
-// lacks is the error of a statement without a parameter that another for the same jobs has.
+// lacks returns the error for a statement without a parameter that another for the same jobs has.
 func lacks(params, other string, f field) error {
 	return fmt.Errorf("%s has no field %s %s, which %s has: the statement %s of a file enqueue.sql below sql/queries lacks the parameter, "+
 		"or internal/gentypes/converter.go must list the field", params, f.name, f.kind, other, strings.TrimSuffix(params, "Params"))

@@ -10,8 +10,8 @@ type shape struct {
 	name    string
 	params  string // with their types
 	args    string // the same for a call
-	results string // their types
-	values  string // names for them
+	results string // the types of the results
+	values  string // variable names for the results
 }
 
 // shapeOf handles the shapes of adapterMethod. named returns a type's name in the file of the new method.
