@@ -20,14 +20,14 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// loaded is a database into which a dump of another one's schema was loaded.
+// loaded is a database into which a dump of another database's schema was loaded.
 type loaded struct {
 	pool  *sql.DB
 	store jobs.Store
 }
 
-// loads returns a function that makes a database at a version, 0 for the newest, runs statements in it, and loads a dump of its schema into
-// another one. It needs the engine's own tools for that.
+// loads returns a function that makes a database at a version, 0 for the newest, runs statements in it, and loads a dump of its schema
+// into another one. It needs the engine's own tools.
 func loads(t *testing.T, e engine) func(t *testing.T, version int64, statements ...string) loaded {
 	t.Helper()
 	if e.name == "sqlite" {
@@ -140,7 +140,7 @@ func (l loaded) adopt(t *testing.T, version int64) port.Migrated {
 	return done
 }
 
-// state returns the parts of the schema, and the versions that are recorded.
+// state returns the parts of the schema, and the recorded versions.
 func state(t *testing.T, e engine, pool *sql.DB) string {
 	t.Helper()
 	return e.dump(t, pool) + fmt.Sprint(
@@ -148,8 +148,8 @@ func state(t *testing.T, e engine, pool *sql.DB) string {
 		rows(t, pool, `SELECT version, runs_from FROM sqluice_schema_versions ORDER BY version`))
 }
 
-// A database into which a dump of the schema alone was loaded, at any version, is after the migration as one that was migrated from the
-// first version on: to the last row of goose's table, and back to nothing.
+// A database into which a dump of the schema alone was loaded, at any version, equals after the migration a database that was migrated
+// from the first version on: to the last row of goose's table, and back to an empty one.
 func TestADumpIsAdopted(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		load := loads(t, e)
@@ -192,7 +192,7 @@ func newestOf(t *testing.T, e engine) int64 {
 	return migrationsOf(t, e).Newest()
 }
 
-// So is a database whose version table is missing, or has lost its rows.
+// A database whose version table is missing, or has lost its rows, is adopted too.
 func TestTablesWithoutAVersionTableAreAdopted(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		for _, lose := range []string{`DROP TABLE sqluice_migrations`, `DELETE FROM sqluice_migrations`, `DELETE FROM sqluice_migrations WHERE version_id > 0`} {
@@ -211,7 +211,7 @@ func TestTablesWithoutAVersionTableAreAdopted(t *testing.T) {
 	})
 }
 
-// What the owner has added to the queue's tables stays, and is named.
+// The owner's additions to the queue's tables stay, and are named.
 func TestOwnPartsAreAdopted(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		statements := []string{

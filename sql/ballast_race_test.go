@@ -2,5 +2,5 @@
 
 package sql_test
 
-// ballastRows is smaller under the race detector, which makes SQLite twenty times slower; a scan would show all the same.
+// ballastRows is smaller under the race detector, which makes SQLite twenty times slower; a scan would still show.
 const ballastRows = 10_000

@@ -2,5 +2,5 @@
 
 package sql_test
 
-// ballastRows is how many rows of a sort stand in the way of a claim.
+// ballastRows is the number of rows of each kind in the way of a claim.
 const ballastRows = 100_000

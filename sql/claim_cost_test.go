@@ -37,7 +37,7 @@ func TestCostOfAClaimDoesNotGrow(t *testing.T) {
 	}
 	const n, firstIDs = 10, `[1,2,3,4,5,6,7,8,9,10]`
 	now := time.Now().UnixMicro()
-	var only *sqliteonly.Queries // on the connection that the pages are counted of
+	var only *sqliteonly.Queries // uses the connection whose pages are counted
 	steps := []step{
 		{"PromoteDueJobs", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
 			return q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: now, N: n})
@@ -129,7 +129,7 @@ func TestCostOfAClaimDoesNotGrow(t *testing.T) {
 	}
 }
 
-// pagesRead is how many pages a connection has asked for so far.
+// pagesRead returns the number of pages that a connection has asked for so far.
 func pagesRead(t *testing.T, conn *sql.Conn) int {
 	t.Helper()
 	total := 0

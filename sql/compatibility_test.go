@@ -24,8 +24,8 @@ func migrationsOf(t *testing.T, e engine) migration.Set {
 	return set
 }
 
-// Each migration from the first recorded one on says from which version of the schema on programs run on it: its file, which `sqluice up`
-// reads before it runs it, and the row that it leaves say the same, and its down removes the row.
+// Each migration from the first recorded one on names the oldest version of the schema whose programs run on it: its file, which `sqluice
+// up` reads before it runs it, and the row that it leaves agree, and its down removes the row.
 func TestMigrationsSayWhichProgramsRun(t *testing.T) {
 	said := map[int64]int64{}
 	onEachEngine(t, func(t *testing.T, e engine) {

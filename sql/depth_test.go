@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every JSON column takes what is nested 1,000 levels deep, and no deeper: SQLite's JSON functions stop there.
+// Every JSON column accepts a value that is nested 1,000 levels deep, and no deeper one: SQLite's JSON functions stop there.
 func TestJSONDepthIsBounded(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, _ := e.at(t, 0)

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// mostBlocks is how many of the blocks that differ are printed.
+// mostBlocks is the largest number of differing blocks that are printed.
 const mostBlocks = 8
 
-// difference returns the blocks of two golden texts that differ. Blocks are parted by empty lines, and the first line of each is its
+// difference returns the blocks of two golden texts that differ. Empty lines separate blocks, and the first line of each is its
 // name: a query and its plan, or a statement of the schema. Lines that only one text has begin with a minus (file) or a plus.
 func difference(file, have string) string {
 	names, wants := goldenBlocks(file)

@@ -10,8 +10,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// A successor that the schema before successors cannot hold is cancelled, as a job that a person cancels: it is counted, and has its due
-// time.
+// A successor that the schema before successors cannot hold is cancelled, like a job that a person cancels: it is counted, and keeps its
+// due time.
 func TestSuccessorsGoingDown(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		w := worlds(t, e)(t)
@@ -45,7 +45,7 @@ func TestSuccessorsGoingDown(t *testing.T) {
 	})
 }
 
-// Rows of the application that refer to jobs stay, whatever becomes of the queue's tables on the way.
+// Rows of the application that refer to jobs stay, whatever happens to the queue's tables on the way.
 func TestApplicationsRowsGoingDown(t *testing.T) {
 	e := sqliteEngine() // PostgreSQL changes its tables in place
 	w := worlds(t, e)(t)
@@ -74,7 +74,7 @@ func TestApplicationsRowsGoingDown(t *testing.T) {
 	}
 }
 
-// migrateDownTo undoes migrations up to one, that included.
+// migrateDownTo undoes migrations down to and including one.
 func migrateDownTo(t *testing.T, w *world, last string) {
 	t.Helper()
 	for {

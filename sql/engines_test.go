@@ -14,9 +14,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files in sql/schema anew")
 
-// engine is what the tests need to know of a database to do the same on both.
+// engine holds a database's name and functions, so that the tests do the same on each.
 type engine struct {
-	name    string // of its folders and files
+	name    string // the name of its folders and files
 	dialect goose.Dialect
 	empty   func(t *testing.T) *sql.DB // a pool on a database without tables
 	dump    func(t *testing.T, pool *sql.DB) string
@@ -63,7 +63,7 @@ func newest(p *goose.Provider) int64 {
 	return sources[len(sources)-1].Version
 }
 
-// migrateTo goes up or down.
+// migrateTo migrates up or down.
 func migrateTo(t *testing.T, p *goose.Provider, version int64) {
 	t.Helper()
 	have, err := p.GetDBVersion(t.Context())
@@ -126,7 +126,7 @@ func rows(t *testing.T, pool *sql.DB, query string, args ...any) [][]any {
 	return list
 }
 
-// compareGolden holds a text against a golden file, or writes the file with -update.
+// compareGolden compares a text with a golden file, or writes the file with -update.
 func compareGolden(t *testing.T, file, have string) {
 	t.Helper()
 	if *update {

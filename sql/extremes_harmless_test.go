@@ -26,7 +26,7 @@ import (
 	"github.com/sqluice/sqluice/metrics"
 )
 
-// world is a migrated database as the library and as another program has it.
+// world is a migrated database as the library and as another program use it.
 type world struct {
 	*testing.T
 	ctx    context.Context
@@ -85,7 +85,7 @@ func (w *world) exec(statement string, args ...any) error {
 	return err
 }
 
-// plant adds rows by plain SQL. Beside other plants some are refused: another has the key, say.
+// plant adds rows by plain SQL. The database may refuse some beside other plants: another has the key, say.
 func (w *world) plant(plants []plant) {
 	w.Helper()
 	refused := 0
@@ -114,9 +114,9 @@ func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 		for _, p := range plants {
 			switch {
 			case e.name == "sqlite" && p.column == "id" && p.value == int64(1<<53-1) && p.table != "sqluice_job_changes":
-				// The tests of the largest ids have it.
+				// The tests of the largest ids cover it.
 			case p.table == "sqluice_pauses" && p.column == "kind" && p.value == "":
-				// It holds the whole queue, as it must.
+				// It stops the whole queue, as it must.
 			case p.table == "sqluice_moves":
 				moves = append(moves, p)
 			case portable(p):
@@ -137,7 +137,7 @@ func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 		for table, plants := range byTable {
 			size := 500
 			if table == "sqluice_workers" {
-				size = 50 // a runner looks after dead workers one by one, on PostgreSQL by a connection each
+				size = 50 // a runner handles dead workers one by one, on PostgreSQL by a connection each
 			}
 			for i, part := range slices.Collect(slices.Chunk(plants, size)) {
 				name := fmt.Sprint(table, " part ", i+1)
@@ -188,7 +188,7 @@ func portable(p plant) bool {
 	case string:
 		return utf8.ValidString(v) && !strings.ContainsRune(v, 0)
 	case int64:
-		return p.column != "id" || v < 1<<52 // after the largest the database gives larger ones
+		return p.column != "id" || v < 1<<52 // after the largest value the database gives larger ones
 	}
 	return true
 }
@@ -205,7 +205,7 @@ func (f failingWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// looks reads all that people can look at.
+// looks reads everything that people can look at.
 func (w *world) looks() {
 	w.Helper()
 	var all []jobs.Job
@@ -221,7 +221,7 @@ func (w *world) looks() {
 	}
 	_, err := json.Marshal(all)
 	w.must("encode the list", err)
-	// A list begins below the largest number, which no CHECK lets in.
+	// A list begins below the largest number, which every CHECK refuses.
 	if n := scan[int64](w.T, w.plain, `SELECT COUNT(*) FROM sqluice_jobs WHERE status <> 'deleted' AND id < 9223372036854775807`); int64(len(all)) != n {
 		w.Errorf("%d of %d jobs are listed", len(all), n)
 	}
@@ -292,8 +292,8 @@ func (w *world) get(url string, asJSON bool) {
 	}
 }
 
-// goesOn has the library and another program add jobs behind all that wait in the queue q, and waits until a runner has
-// done them. Some fail first, so that rows are added to all tables. It returns the errors that are logged.
+// goesOn adds jobs by the library and by another program behind all that wait in the queue q, and waits until a runner
+// has done them. Some fail first, so that rows are added to all tables. It returns the logged errors.
 func (w *world) goesOn() (logged []string) {
 	w.Helper()
 	said := make(channel, 1000)
@@ -349,7 +349,7 @@ func (w *world) goesOn() (logged []string) {
 	return logged
 }
 
-// lowers runs the remedies that logged errors name for a largest count, which is one of the plants, and has the queue go on with their rows.
+// lowers runs the remedies in logged errors for a largest count, which is one of the plants, and checks that its rows go on.
 func (w *world) lowers(plants []plant, logged []string) {
 	w.Helper()
 	healed := false
@@ -369,12 +369,12 @@ func (w *world) lowers(plants []plant, logged []string) {
 	}
 }
 
-// isLargestCount reports whether the queue cannot count on from the value.
+// isLargestCount reports whether the value stops the queue from counting on.
 func (p plant) isLargestCount() bool {
 	return p.value == int64(1_000_000_000) && slices.Contains([]string{"attempt", "uncounted", "crashes", "times"}, p.column)
 }
 
-// copies moves the queue to each engine and compares; or is refused before the queue is closed, if that is what is wanted.
+// copies moves the queue to each engine and compares; without whole, the move must be refused before the queue is closed.
 func (w *world) copies(targets map[string]func(*testing.T) *world, whole bool) {
 	w.Helper()
 	// A row of a worker that is said to live keeps a move from beginning, as it should.
@@ -412,7 +412,7 @@ func (w *world) prunes() {
 	}
 }
 
-// Rows that no CHECK has seen do not keep people from looking at the queue. PostgreSQL has no way round a domain.
+// Rows written without the CHECKs do not keep people from looking at the queue. On PostgreSQL a domain cannot be avoided.
 func TestPagesSurviveBadRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes minutes: make test LONG=1")

@@ -12,11 +12,11 @@ import (
 	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
-// early is the first time that is not the time 0.
+// early is the first time after the time 0 that a column holds.
 const early int64 = 100_000_000_000_000
 
-// soundRows are rows that another program may add to each table. A test finds a row again by its key column, whose value
-// is its own. What a row leaves out has its default: so a new column of the schema is tried without a change here.
+// soundRows returns rows that another program may add to each table. A test finds a row again by its key column, whose value is
+// unique. A column that a row leaves out has its default: so a new column of the schema is tried without a change here.
 func soundRows() map[string]struct {
 	key  string
 	rows []map[string]any
@@ -64,8 +64,8 @@ func soundRows() map[string]struct {
 	}
 }
 
-// columnsOf returns the tables of the migrated schema, each with its columns and whether they hold numbers. Those that migrations alone
-// write are left out.
+// columnsOf returns the tables of the migrated schema, each with its columns and whether they hold numbers. It leaves out tables that
+// only migrations write.
 func columnsOf(t *testing.T, e engine, pool *sql.DB) map[string]map[string]bool {
 	t.Helper()
 	query := `SELECT t.name, c.name, c.type = 'INTEGER' FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
@@ -86,13 +86,13 @@ func columnsOf(t *testing.T, e engine, pool *sql.DB) map[string]map[string]bool 
 	return tables
 }
 
-// plant is one extreme value that the schema takes by plain SQL.
+// plant is one extreme value that the schema accepts by plain SQL.
 type plant struct {
 	table, key string
 	row        map[string]any
 	column     string
 	value      any
-	update     bool // of a sound row
+	update     bool // an update of a sound row
 }
 
 // with returns the plant with another column of its row set.
@@ -131,7 +131,7 @@ func (p plant) do(e engine, name string, exec func(string, ...any) error) error 
 	return exec(numbered("UPDATE "+p.table+" SET "+p.column+" = ? WHERE "+p.key+" = ?", e), p.value, name)
 }
 
-// gardener finds what a migrated database takes.
+// gardener finds the values that a migrated database accepts.
 type gardener struct {
 	*testing.T
 	e    engine
@@ -139,7 +139,7 @@ type gardener struct {
 	n    int
 }
 
-// takes tries a plant and takes it back.
+// takes tries a plant and rolls it back.
 func (g *gardener) takes(p plant) bool {
 	g.Helper()
 	tx, err := g.pool.BeginTx(g.Context(), nil)
@@ -177,7 +177,7 @@ func (g *gardener) plants() []plant {
 					switch {
 					case tables[table][column]:
 						list = append(list, g.numbers(p)...)
-					case i == 0: // what a text is does not depend on the rest of its row
+					case i == 0: // the accepted texts do not depend on the rest of the row
 						list = append(list, g.texts(p)...)
 					}
 				}
@@ -188,8 +188,8 @@ func (g *gardener) plants() []plant {
 	return list
 }
 
-// timePairs returns the inserts that are not refused in which two columns hold the first or the last time. It reports columns of times that
-// take seconds or milliseconds.
+// timePairs returns the accepted inserts in which two columns hold the first or the last time. It reports columns of times that accept
+// seconds or milliseconds.
 func (g *gardener) timePairs(p plant) (list []plant) {
 	g.Helper()
 	var columns []string
@@ -226,7 +226,7 @@ func (g *gardener) timePairs(p plant) (list []plant) {
 	return list
 }
 
-// numbers returns NULL and what is taken of some numbers, with the smallest and the largest.
+// numbers returns NULL and the accepted ones of some numbers, with the smallest and the largest.
 func (g *gardener) numbers(p plant) (list []plant) {
 	add := func(v any) bool {
 		p.value = v
@@ -272,7 +272,7 @@ func (g *gardener) numbers(p plant) (list []plant) {
 	return list
 }
 
-// texts returns NULL and what is taken of some texts.
+// texts returns NULL and the accepted ones of some texts.
 func (g *gardener) texts(p plant) (list []plant) {
 	values := []any{nil}
 	for _, text := range oddTexts() {

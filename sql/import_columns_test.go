@@ -13,8 +13,8 @@ var (
 	importItem = regexp.MustCompile(`e\.value->>(\d+)`)
 )
 
-// A copy reads whole rows and adds them by lists in the order of the table's columns. What adds them names each column, in that order:
-// one that is new would be left out otherwise.
+// A copy reads whole rows and adds them by lists in the order of the table's columns. The statements that add them name each column,
+// in that order: otherwise they would leave out a new one.
 func TestImportsNameEveryColumn(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, _ := e.at(t, 0)

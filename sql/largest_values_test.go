@@ -37,7 +37,7 @@ func TestTheLargestIDIsNamed(t *testing.T) {
 						plant = strings.Replace(plant, "VALUES", "OVERRIDING SYSTEM VALUE VALUES", 1)
 					}
 					w.must("plant", w.exec(plant))
-					_, err := w.client.Migrate(w.ctx) // which moves PostgreSQL's sequence past the row
+					_, err := w.client.Migrate(w.ctx) // it moves PostgreSQL's sequence past the row
 					w.must("migrate", err)
 					for range largest - planted {
 						_, err := add()
@@ -70,7 +70,7 @@ func TestTheLargestIDIsNamed(t *testing.T) {
 	})
 }
 
-// The same of the tables that the queue itself writes, where SQLite gives a new row the largest id and one.
+// The same for the tables that the queue itself writes, where SQLite gives a new row the largest id and one.
 func TestTheLargestIDsOfOtherTablesAreNamed(t *testing.T) {
 	make := worlds(t, sqliteEngine())
 	t.Run("audit", func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestTheLargestCountsAreNamed(t *testing.T) {
 		column  string
 		plant   []string
 		handler func(context.Context, jobs.Job, json.RawMessage) error
-		attempt int // in which the job is done
+		attempt int // the attempt in which the job is done
 	}{
 		{"attempt", []string{claimed}, nil, 1},
 		{"attempt", []string{claimed,
@@ -140,7 +140,7 @@ func TestTheLargestCountsAreNamed(t *testing.T) {
 					handler = func(context.Context, jobs.Job, json.RawMessage) error { return nil }
 				}
 				named := test.column + " of sqluice_"
-				if e.name == "postgres" { // which names the domain alone
+				if e.name == "postgres" { // it only names the domain
 					named = "attempt, uncounted and crashes of sqluice_jobs, and times of sqluice_refusals,"
 				}
 				job := w.healsOnTheWay(1, jobs.StatusDone, named+".* cannot exceed 1000000000", handler)
@@ -188,7 +188,7 @@ func (w *world) healsOnTheWay(id int64, want jobs.Status, named string, handler 
 		job, err = w.client.Wait(w.ctx, id)
 		waited <- err
 	}()
-	var others []string // what is said before the error that is looked for
+	var others []string // texts before the error that is looked for
 	for healed, done := false, false; !healed || !done; {
 		select {
 		case text := <-said:

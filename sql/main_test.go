@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// migrator names the database for a process that is to migrate it and do nothing else.
+// migrator names the database for a process that only migrates it.
 const migrator = "SQLUICE_TEST_MIGRATE"
 
 // shared is the PostgreSQL server of these tests.
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// migrateWhenTold says ready, waits for the end of its input, migrates, and says which migrations it ran.
+// migrateWhenTold prints ready, waits for the end of its input, migrates, and prints the migrations that it ran.
 func migrateWhenTold(path string) error {
 	fmt.Println("ready")
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {

@@ -55,7 +55,7 @@ func TestManyProcessesMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// migrateAtOnce starts processes, lets them go when all are ready, and returns the migrations that they ran.
+// migrateAtOnce starts processes, lets them migrate when all are ready, and returns the migrations that they ran.
 func migrateAtOnce(t *testing.T, path string, processes int) []string {
 	t.Helper()
 	self, err := os.Executable()

@@ -83,7 +83,7 @@ func TestTakenNamesAreRefused(t *testing.T) {
 	})
 }
 
-// So is one in which the name of goose's table for the queue is taken.
+// A database in which the name of goose's table for the queue is taken is refused too.
 func TestATakenVersionTableIsRefused(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		make := worlds(t, e)
@@ -129,7 +129,7 @@ func tables(t *testing.T, e engine, pool *sql.DB, name string) int64 {
 	return scan[int64](t, pool, `SELECT COUNT(*) FROM pg_class WHERE relname = $1`, name)
 }
 
-// The first migration refuses every name that it or a later one makes.
+// The first migration refuses every name that it or a later migration creates.
 func TestTheFirstMigrationRefusesEveryName(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool := e.empty(t)
@@ -159,7 +159,7 @@ func TestTheFirstMigrationRefusesEveryName(t *testing.T) {
 	})
 }
 
-// objects are the names of all tables, indexes, views, triggers and sequences, but for goose's own.
+// objects returns the names of all tables, indexes, views, triggers and sequences, except goose's own.
 func objects(t *testing.T, e engine, pool *sql.DB) (names []string) {
 	t.Helper()
 	query := `SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!' AND tbl_name <> '` + testdb.VersionTable + `'`
@@ -192,7 +192,7 @@ func TestEarlierBuildsAreRefused(t *testing.T) {
 	})
 }
 
-// So is one whose versions are in the table of an earlier name, by the library with a sentence of its own and by goose with the names.
+// Versions in the table of an earlier name are refused too: by the library with a sentence, and by goose with the names.
 func TestTheEarlierVersionTableIsRefused(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		w := worlds(t, e)(t)

@@ -59,13 +59,13 @@ func TestPlainInsertIsScheduled(t *testing.T) {
 	})
 }
 
-// earliest is the least time in microseconds, but for 0: no number of seconds or milliseconds of our time is as large.
+// earliest is the least time in microseconds, except for 0: no present time in seconds or milliseconds is as large.
 const earliest = 100_000_000_000_000
 
 // latest is the last microsecond of the year 9999.
 var latest = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() - 1
 
-// The schema's bounds are those of package jobs, counted in characters and to the last one.
+// The schema has the bounds of package jobs, counted in characters and exact to one.
 func TestBoundsAreThoseOfPackageJobs(t *testing.T) {
 	name, key := strings.Repeat("\u00e9", jobs.MaxNameLength), strings.Repeat("\u00e9", jobs.MaxKeyLength)
 	bounds := []struct {
@@ -99,7 +99,7 @@ func TestBoundsAreThoseOfPackageJobs(t *testing.T) {
 			if column == "kind" {
 				columns, args = "kind", []any{value}
 			}
-			// Each attempt stands by itself: a taken unique key is not what is asked here.
+			// Each attempt stands alone: a taken unique key is not the subject here.
 			tx, err := pool.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -153,7 +153,7 @@ func TestJobsReadableShowsTimesAsText(t *testing.T) {
 	})
 }
 
-// columns are the names of a relation's columns, as a set.
+// columns returns the names of a relation's columns, as a set.
 func columns(t *testing.T, pool *sql.DB, relation string) map[string]bool {
 	t.Helper()
 	result, err := pool.QueryContext(t.Context(), "SELECT * FROM "+relation)
@@ -172,12 +172,12 @@ func columns(t *testing.T, pool *sql.DB, relation string) map[string]bool {
 	return set
 }
 
-// insert is the statement that adds a job with these columns.
+// insert returns the statement that adds a job with these columns.
 func insert(columns string, n int, e engine) string {
 	return numbered("INSERT INTO sqluice_jobs ("+columns+") VALUES ("+strings.TrimSuffix(strings.Repeat("?, ", n), ", ")+")", e)
 }
 
-// numbered gives the placeholders of a statement the form that the engine takes.
+// numbered returns a statement with the placeholders of the engine.
 func numbered(statement string, e engine) string {
 	if e.name == "sqlite" {
 		return statement

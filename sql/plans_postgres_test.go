@@ -12,8 +12,8 @@ import (
 	"github.com/sqluice/sqluice/internal/test/gates"
 )
 
-// tableStates are what a table may hold and, what matters more, what the server believes that it holds: it plans by the
-// figures of its last ANALYZE, which may be none, or from another time of day.
+// tableStates holds contents of a table and, more important, the statistics that the server has of it: it plans by the
+// figures of its last ANALYZE, which may be missing or from another time of day.
 var tableStates = map[string][]string{
 	"never analyzed": {},
 	"analyzed empty": {`ANALYZE`},
@@ -32,8 +32,8 @@ const (
 		SELECT j.id, 1, 0, 'error', '' FROM sqluice_jobs AS j WHERE j.status = 'failed'`
 )
 
-// hotReads are the indexes on jobs by which each hot query finds its rows, and no other: the one way for all that a table
-// may hold.
+// hotReads holds the indexes on jobs by which each hot query finds its rows, and no other: the same for any content of
+// the table.
 var hotReads = map[string]string{
 	"AddJobError": "", "EnqueueJob": "sqluice_jobs_successor", "EnqueueJobs": "", "EnqueueKeylessJob": "", "HeartbeatWorker": "", "ListJobErrors": "",
 
@@ -53,11 +53,11 @@ var hotReads = map[string]string{
 	"ListJobIDsByName": "sqluice_jobs_claim sqluice_jobs_failed_kind sqluice_jobs_scheduled",
 	"ListJobIDsOfUser": "sqluice_jobs_user",
 
-	// From the running jobs to the errors of each.
+	// They read the running jobs, and then the errors of each.
 	"CountCrashes": "sqluice_jobs_running", "EndStuckJobs": "sqluice_jobs_running", "ResetStuckJobs": "sqluice_jobs_running",
 }
 
-// Whole plans differ between versions of PostgreSQL, and by what the tables hold; by which index jobs are found must not.
+// Whole plans differ between versions of PostgreSQL, and with the content of the tables; the index by which jobs are found must not.
 func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
 	server := postgresEngine(t)
 	for state, fill := range tableStates {
@@ -95,13 +95,13 @@ func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
 
 var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (sqluice_jobs(?:_claim|_due|_ended|_failed|_failed_kind|_pkey|_request|_running|_scheduled|_successor|_unique|_user)?)\b`)
 
-// jobsReads are the indexes on jobs in a plan, or jobs for the table as a whole, and the plan.
+// jobsReads returns the indexes on jobs in a plan, or jobs for the table as a whole, and the plan.
 func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan string) {
 	t.Helper()
 	lines := postgresPlan(t, pool, s)
 	var list []string
 	for _, line := range lines {
-		// A bitmap of an index's entries is followed to the table: that is no read of the whole.
+		// A bitmap of an index's entries leads to the table: that is no read of the whole.
 		if step := jobsRead.FindStringSubmatch(line); step != nil && !strings.Contains(line, "Bitmap Heap Scan") {
 			list = append(list, step[1])
 		}
@@ -113,7 +113,7 @@ func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan strin
 // utility matches a statement that the server does not plan.
 var utility = regexp.MustCompile(`(?m)^LOCK TABLE `)
 
-// postgresPlan is what EXPLAIN says of a statement that is prepared, a step a line, indented by depth.
+// postgresPlan returns the output of EXPLAIN for a prepared statement, a step a line, indented by depth.
 func postgresPlan(t *testing.T, pool *sql.DB, s gates.Statement) []string {
 	t.Helper()
 	if utility.MatchString(s.SQL) {
@@ -132,15 +132,15 @@ func postgresPlan(t *testing.T, pool *sql.DB, s gates.Statement) []string {
 	return plan
 }
 
-// goldenPostgres are the major versions whose plans are held, and the files that hold them: each version plans some queries otherwise,
-// and writes plans otherwise.
+// goldenPostgres holds the major versions with golden plans, and the files of the plans: versions plan some queries differently, and
+// print plans differently.
 var goldenPostgres = map[int64]string{15: "plans.postgres.txt", 17: "plans.postgres17.txt", 18: "plans.postgres18.txt"}
 
 // wholeQueue finds a look at the pauses of all kinds of a queue.
 var wholeQueue = regexp.MustCompile(`on sqluice_pauses \w+\n\s*Index Cond: \(\(queue\)::text = [^\n()]+\)\n\s*Filter`)
 
-// The golden plans are those for any parameters, of the tables with a history and a backlog. What the server knows of them
-// is the same each time: an ANALYZE of so few rows reads them all.
+// The golden plans are generic plans, for tables with a history and a backlog. The server's statistics of them are the
+// same each time: an ANALYZE of so few rows reads them all.
 func TestPostgresPlansAreGolden(t *testing.T) {
 	pool, _ := postgresEngine(t).at(t, 0)
 	pool.SetMaxOpenConns(1) // the settings belong to a connection
@@ -150,7 +150,7 @@ func TestPostgresPlansAreGolden(t *testing.T) {
 		t.Skipf("NOT TESTED on PostgreSQL %d: the golden plans are those of %v", version, slices.Sorted(maps.Keys(goldenPostgres)))
 	}
 	for _, table := range []string{"sqluice_jobs", "sqluice_job_errors", "sqluice_workers", "sqluice_pauses", "sqluice_moves"} {
-		mustExec(t, pool, `ALTER TABLE `+table+` SET (autovacuum_enabled = off)`) // it would come at some time
+		mustExec(t, pool, `ALTER TABLE `+table+` SET (autovacuum_enabled = off)`) // autovacuum would come at an unknown time
 	}
 	for _, statement := range []string{
 		fillJobs, strings.ReplaceAll(strings.ReplaceAll(fillJobs, "'pending'", "'done'"), "unique_key, request_id", "progress, result"), fillErrors,
@@ -162,7 +162,7 @@ func TestPostgresPlansAreGolden(t *testing.T) {
 		`VACUUM (ANALYZE)`,
 		// As in the engine's transactions, for statements that the server plans once for all parameters.
 		`SET enable_seqscan = off`, `SET enable_bitmapscan = off`, `SET jit = off`, `SET plan_cache_mode = force_generic_plan`,
-		// How many pages VACUUM finds visible to all depends on what else the server runs.
+		// The number of pages that VACUUM finds visible to all depends on the server's other work.
 		`SET enable_indexonlyscan = off`,
 		// The defaults, whatever this server was set up with.
 		`SET work_mem = '4MB'`, `SET effective_cache_size = '4GB'`, `SET seq_page_cost = 1`, `SET random_page_cost = 4`,

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// written are the statements of sql/queries by the folder and the name, such as postgres/ClaimJobs; shared ones have no folder.
+// written returns the statements of sql/queries by the folder and the name, such as postgres/ClaimJobs; shared ones have no folder.
 func written(t *testing.T) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -35,7 +35,7 @@ func written(t *testing.T) map[string]string {
 	return list
 }
 
-// README.md is where a new owner of the SQL begins: it lists every statement, once, and no other.
+// A new owner of the SQL begins with README.md: it lists every statement, once, and no other.
 func TestEveryQueryIsInTheReadme(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -76,7 +76,7 @@ var (
 	innerAlias    = regexp.MustCompile(`FROM (\w+) AS (\w+)`)
 )
 
-// claimable returns the marked conditions of a statement, each once and sorted, without the names of aliases and what they compare with.
+// claimable returns the marked conditions of a statement, each once and sorted, without the names of aliases and the compared values.
 func claimable(text string) []string {
 	var list []string
 	for _, mark := range claimableMark.FindAllStringIndex(text, -1) {
@@ -107,8 +107,8 @@ func claimable(text string) []string {
 	return slices.Compact(list)
 }
 
-// A pause holds for each statement that claims, or looks whether there is anything to claim: where one differs, a worker waits for
-// jobs that it sees, or claims what is paused.
+// A pause holds for each statement that claims, or looks for claimable jobs: where one differs, a worker waits for jobs that it
+// sees, or claims paused ones.
 func TestStatementsAgreeOnClaimable(t *testing.T) {
 	var first string
 	var want []string

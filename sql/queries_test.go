@@ -35,7 +35,7 @@ func sqliteOnly(t *testing.T) []gates.Statement {
 	return list
 }
 
-// What sqlc made of the queries is what the real engine takes on the real schema.
+// The real engine accepts on the real schema the statements that sqlc made of the queries.
 func TestEveryQueryCanBePrepared(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, _ := e.at(t, 0)
@@ -56,7 +56,7 @@ func TestEveryQueryCanBePrepared(t *testing.T) {
 	})
 }
 
-// sqlc and the server each find the type of a parameter that stands in no CAST: they must find the same one.
+// sqlc and the server each find the type of a parameter outside a CAST: they must find the same one.
 func TestServerAndSqlcAgreeOnTypesOfParameters(t *testing.T) {
 	pool, _ := postgresEngine(t).at(t, 0)
 	pool.SetMaxOpenConns(1) // a prepared statement belongs to a connection
@@ -80,8 +80,8 @@ func TestServerAndSqlcAgreeOnTypesOfParameters(t *testing.T) {
 	}
 }
 
-// hot are the queries that a worker or an enqueue makes again and again while the table grows. The value is the only
-// index that the query may read otherwise than by a key, for which there must be a reason.
+// hot holds the queries that a worker or an enqueue runs again and again while the table grows. The value is the only
+// index that the query may read without a key, for which there must be a reason.
 var hot = map[string]string{
 	"AddJobError": "", "CancelWaitingJob": "", "CompleteJob": "",
 	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteExpiredJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "", "ReleaseSuccessors": "", "ReplaceWaitingJob": "",
@@ -122,7 +122,7 @@ func TestPlansAreGolden(t *testing.T) {
 	compareGolden(t, "schema/plans.sqlite.txt", golden.String())
 }
 
-// A golden plan can be updated without a thought; this cannot: no hot query walks through the table.
+// A golden plan can be updated without a thought; this cannot: no hot query scans the table.
 func TestHotQueriesScanNoJobs(t *testing.T) {
 	pool, _ := sqliteEngine().at(t, 0)
 	found := map[string]bool{}
@@ -150,8 +150,8 @@ func TestHotQueriesScanNoJobs(t *testing.T) {
 	}
 }
 
-// PostgreSQL chooses its plans by what the tables hold. Kept from reading tables as a whole it does so only where no
-// index serves: such a step in a plan for any parameters is a missing index.
+// PostgreSQL chooses its plans by the content of the tables. When it may not read tables as a whole it does so only
+// where no index serves: such a step in a generic plan is a missing index.
 func TestHotQueriesHaveIndexesOnPostgreSQL(t *testing.T) {
 	pool, _ := postgresEngine(t).at(t, 0)
 	pool.SetMaxOpenConns(1) // the settings belong to a connection
@@ -180,7 +180,7 @@ func TestHotQueriesHaveIndexesOnPostgreSQL(t *testing.T) {
 	}
 }
 
-// sqlitePlan is what EXPLAIN QUERY PLAN says, a step a line, indented by depth.
+// sqlitePlan returns the output of EXPLAIN QUERY PLAN, a step a line, indented by depth.
 func sqlitePlan(t *testing.T, pool *sql.DB, s gates.Statement) []string {
 	t.Helper()
 	depth := map[int64]int{}

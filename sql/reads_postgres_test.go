@@ -22,7 +22,7 @@ import (
 	"github.com/sqluice/sqluice/internal/test/testdb"
 )
 
-// unknownRows are the jobs that a state inserts after the last ANALYZE, which found done jobs alone.
+// unknownRows is the number of jobs that a state inserts after the last ANALYZE, which found only done jobs.
 const unknownRows = 10_000
 
 const (
@@ -34,7 +34,7 @@ const (
 	past   = "100000000000000 + i"
 )
 
-// unknownStates are the statements that fill the table with rows that the statistics do not know, by the name of the state.
+// unknownStates holds the statements that fill the table with rows that the statistics do not know, by the name of the state.
 var unknownStates = map[string]string{
 	"scheduled":             unknownJobs("'report'", "'default'", "scheduled", future, "NULL", "NULL"),
 	"scheduled and due":     unknownJobs("'report'", "'default'", "scheduled", past, "NULL", "NULL"),
@@ -59,7 +59,7 @@ func unknownJobs(kind, queue, status, runAfter, finishedAt, startBy string) stri
 	return fmt.Sprintf(unknown, kind, queue, "'"+status+"'", runAfter, finishedAt, worker, lease, startBy, unknownRows)
 }
 
-// look is a statement that wants few jobs.
+// look is a statement that needs few jobs.
 type look struct {
 	name string
 	run  func(ctx context.Context, q *dbpostgres.Queries) error
@@ -286,8 +286,8 @@ func looks(now int64) []look {
 	return list
 }
 
-// A plan's index says little when the planner expects one row of a status that the table now has in thousands: what counts is how many
-// jobs the statement reads.
+// A plan's index says little when the planner expects one row of a status that the table now has in thousands: the number of jobs that
+// the statement reads counts.
 func TestLooksReadFewJobsUnderOldStatistics(t *testing.T) {
 	for _, known := range []struct{ name, fill string }{
 		{"history", ""},
@@ -336,7 +336,7 @@ func looksReadFewJobs(t *testing.T, fill string) {
 					cost := readsOf(t, conn, mode, l)
 					most := reading{jobs: 60, pages: 150}
 					if l.everyRunning && state == "running" {
-						most = reading{jobs: 4 * unknownRows, pages: 4 * unknownRows} // each in a few places of a statement
+						most = reading{jobs: 4 * unknownRows, pages: 4 * unknownRows} // a few places of a statement read each of them
 					}
 					t.Logf("%-40s %-20s %6d %6d", l.name, mode, cost.jobs, cost.pages)
 					if cost.jobs > most.jobs || cost.pages > most.pages {
@@ -349,7 +349,7 @@ func looksReadFewJobs(t *testing.T, fill string) {
 	}
 }
 
-// reading is what the steps of a plan that read jobs have read.
+// reading counts the jobs and pages that the steps of a plan read.
 type reading struct {
 	jobs, pages int
 	plan        string
@@ -388,7 +388,7 @@ type planStep struct {
 	Name           string  `json:"Node Type"`
 	Relation       string  `json:"Relation Name"`
 	Index          string  `json:"Index Name"`
-	Rows           float64 `json:"Actual Rows"` // of a loop on the average, as those removed
+	Rows           float64 `json:"Actual Rows"` // the average of a loop, like the removed rows
 	Loops          float64 `json:"Actual Loops"`
 	RemovedFilter  float64 `json:"Rows Removed by Filter"`
 	RemovedRecheck float64 `json:"Rows Removed by Index Recheck"`
@@ -400,7 +400,7 @@ type planStep struct {
 // readTable matches the tables that grow with the jobs, and their indexes.
 var readTable = regexp.MustCompile(`^sqluice_(jobs|job_audit)(sqluice_|_|$)`)
 
-// add adds what the step and the ones below it read. A scan's pages include those of the steps below it.
+// add adds the reads of the step and of the steps below it. A scan's pages include those of the steps below it.
 func (s planStep) add(r *reading) {
 	if strings.HasSuffix(s.Name, "Scan") && readTable.MatchString(s.Relation+s.Index) {
 		r.jobs += int((s.Rows + s.RemovedFilter + s.RemovedRecheck) * s.Loops)

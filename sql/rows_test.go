@@ -34,7 +34,7 @@ INSERT INTO sqluice_jobs (` + columnsV2 + `) VALUES
     (12, 'report', '12', 'scheduled', 2, 1700000000000012, 1700000000000012, NULL, NULL, -1, 1700000000000013),
     (13, 'report', '13', 'scheduled', 0, 1700000000000012, 1700000000000012, NULL, NULL, 0, 253402300799999999)`
 
-// What the newer tables hold when a database goes down again.
+// The content of the newer tables when a database goes down again.
 const fillNewest = `
 INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until, ended_at, end_reason) VALUES
     ('live', 'k1', 'h', 1, 'v', '{}', '[]', 0, 0, 0, NULL, NULL), ('gone', 'k2', 'h', 2, 'v', '{}', '[]', 0, 0, 0, 100000000000000, 'crash');
@@ -44,7 +44,7 @@ UPDATE sqluice_jobs SET queue = 'reports', max_attempts = 3, timeout = 1000000, 
 INSERT INTO sqluice_pauses (queue, kind, paused_at) VALUES ('reports', 'mail', 0);
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message) VALUES (6, 25, 2, 0, 'crash', 'gone'), (2, 1, 1, 0, 'error', 'no')`
 
-// fill runs statements, of which the first may give ids. PostgreSQL takes ids only with OVERRIDING SYSTEM VALUE.
+// fill runs statements, of which the first may give ids. PostgreSQL accepts ids only with OVERRIDING SYSTEM VALUE.
 func fill(t *testing.T, e engine, pool *sql.DB, statements string) {
 	t.Helper()
 	for statement := range strings.SplitSeq(statements, ";\n") {
@@ -89,8 +89,8 @@ func TestJobsOfVersion1RunInTheOrderOfTheirCreation(t *testing.T) {
 	})
 }
 
-// Every version can be left downwards with rows in all tables. What an older version has no word for is said in its
-// own: a scheduled job is pending.
+// Every version can be undone with rows in all tables. A status that the older version lacks is replaced by one that it
+// has: a scheduled job becomes pending.
 func TestRowsSurviveEveryMigrationDown(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, provider := e.at(t, 2)
@@ -126,8 +126,8 @@ func TestRowsSurviveEveryMigrationDown(t *testing.T) {
 	})
 }
 
-// An id that was given once never comes again, whichever way the schema moves, and also when the newest rows, or all
-// of them, are gone.
+// An id that was given once never comes again, whichever way the schema moves, and also when the newest rows, or all of
+// them, are gone.
 func TestIDsAreNeverGivenTwice(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, provider := e.at(t, 1)

@@ -17,11 +17,11 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// hang is when a runner that does not end by itself is given up.
+// hang is the time after which a runner that does not end by itself is given up.
 const hang = 2 * time.Minute
 
-// Jobs that an old version left behind are run by a runner of today: waiting ones by themselves, those that ran by
-// rescue, ended ones when they are retried.
+// A runner of today runs jobs that an old version left behind: waiting ones by themselves, running ones by rescue,
+// ended ones when they are retried.
 func TestJobsOfOldVersionsRun(t *testing.T) {
 	waiting := map[int64]string{1: `{}`, 2: `{"a": [1, 2.50, "x'y"],  "a": null}`}
 	dueSinceLong := maps.Clone(waiting)
@@ -78,7 +78,7 @@ func TestJobsOfOldVersionsRun(t *testing.T) {
 	}
 }
 
-// drain runs what can be run of kind report, and returns the payloads by id.
+// drain runs the jobs of kind report that can run, and returns the payloads by id.
 func drain(t *testing.T, client *jobs.Client) map[int64]string {
 	t.Helper()
 	runner, err := jobs.NewRunner(client, jobs.Config{Retention: jobs.Retention{

@@ -41,7 +41,7 @@ func TestEnginesHaveTheSameMigrations(t *testing.T) {
 	}
 	for i, name := range sqlite {
 		if timeStamp.MatchString(name) {
-			break // from here on those of the owner of this copy
+			break // the next migrations belong to the owner of this copy
 		}
 		if !strings.HasPrefix(name, fmt.Sprintf("%05d_", i+1)) || !strings.HasSuffix(name, ".sql") {
 			t.Errorf("migration %d is called %s: numbers rise by one from 00001", i+1, name)
@@ -52,7 +52,7 @@ func TestEnginesHaveTheSameMigrations(t *testing.T) {
 // timeStamp matches the name of a migration in the owner's range, which sorts after those of the project.
 var timeStamp = regexp.MustCompile(`^20\d{12}_\w+\.sql$`)
 
-// Every version can be gone up to, down from and up to again, and is the same each time.
+// Every version can be migrated up to, down from and up to again, and is the same each time.
 func TestMigrationsGoUpDownUp(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool := e.empty(t)
@@ -76,7 +76,7 @@ func TestMigrationsGoUpDownUp(t *testing.T) {
 	})
 }
 
-// The table of jobs says by itself what its columns are for: on SQLite in the text that .schema prints, on PostgreSQL in comments.
+// The table of jobs documents its columns: on SQLite in the text that .schema prints, on PostgreSQL in comments.
 func TestTheTableOfJobsIsDocumented(t *testing.T) {
 	e := sqliteEngine()
 	pool, _ := e.at(t, 0)
@@ -139,14 +139,14 @@ func TestMovesOutlastDown(t *testing.T) {
 	})
 }
 
-// dumpSQLite is the text of all that has a definition, but for goose's own table.
+// dumpSQLite returns the text of everything that has a definition, except goose's own table.
 func dumpSQLite(t *testing.T, pool *sql.DB) string {
 	t.Helper()
 	var dump strings.Builder
 	for _, row := range rows(t, pool, `
 		SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND tbl_name <> ? AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
 		ORDER BY CASE type WHEN 'table' THEN 1 WHEN 'index' THEN 2 WHEN 'view' THEN 3 ELSE 4 END, name`, testdb.VersionTable) {
-		// A table that was renamed has its name in quotes.
+		// SQLite quotes the name of a renamed table.
 		text := strings.Replace(row[0].(string), `CREATE TABLE "sqluice_jobs"`, "CREATE TABLE sqluice_jobs", 1)
 		fmt.Fprintf(&dump, "\n%s;\n", text)
 	}

@@ -16,7 +16,7 @@ import (
 // hidden matches the inputs of forms that no browser shows.
 var hidden = regexp.MustCompile(`<input type="hidden"[^>]*>`)
 
-// Plain SQL may give a job names with control characters. Where names are shown, these are escaped: no terminal obeys them.
+// Plain SQL may give a job names with control characters. They are escaped where names are shown: no terminal obeys them.
 func TestControlCharactersInNamesAreEscaped(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		w := worlds(t, e)(t)
@@ -45,7 +45,7 @@ func TestControlCharactersInNamesAreEscaped(t *testing.T) {
 			if err != nil || answer.StatusCode != http.StatusOK {
 				t.Errorf("GET %s is answered with %s, %v", url, answer.Status, err)
 			}
-			shown := hidden.ReplaceAllString(string(text), "") // what a form sends is not shown
+			shown := hidden.ReplaceAllString(string(text), "") // hidden inputs of a form are not shown
 			if i := strings.IndexByte(shown, '\x1b'); i >= 0 {
 				t.Errorf("GET %s shows a raw escape character: %q", url, shown[max(0, i-80):min(len(shown), i+40)])
 			}
