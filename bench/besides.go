@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// roleFinished adds t.Jobs finished rows and does what autovacuum does after that many.
+// roleFinished adds t.Jobs finished rows and does autovacuum's work after that many.
 const roleFinished = "finished"
 
-// besides are the surroundings, on PostgreSQL, beside which a claim must not cost much more than in an empty table.
+// besides returns the surroundings, on PostgreSQL, beside which a claim must not cost much more than in an empty table.
 func besides(measure func(context.Context, running) (figures, error)) []variant {
 	return []variant{
 		{"empty table", measure},

@@ -24,8 +24,8 @@ const childArg = "worker-process"
 // killedWithin bounds the wait for the output of a killed process.
 const killedWithin = 5 * time.Second
 
-// child is a worker process. It reports that it is ready, is told to begin, reports that it is done, and sends its
-// report.
+// child is a worker process. It reports that it is ready, waits for the signal to begin, reports that it is done, and
+// sends its report.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser

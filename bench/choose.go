@@ -16,7 +16,7 @@ type comparison struct {
 
 func (c comparison) title() string { return c.engine + " " + c.name }
 
-// choose selects the comparisons that the command line asks for. It prints on out which systems are left out and why.
+// choose selects the comparisons that the command line asks for. It prints on out the systems that are left out, and why.
 func choose(s settings, all []workload, contenders []contender, out io.Writer) []comparison {
 	var engines []string
 	for _, c := range contenders {

@@ -83,7 +83,7 @@ func folder() (string, error) {
 	return os.MkdirTemp(parent, "sqluice-bench-")
 }
 
-// files are SQLite's databases, each in a temporary folder.
+// files creates SQLite's databases, each in a temporary folder.
 type files struct{}
 
 func (files) create(context.Context, string) (database, error) {

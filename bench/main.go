@@ -43,7 +43,7 @@ func exitOn(err error) {
 	}
 }
 
-// settings are the flags of the command line.
+// settings holds the flags of the command line.
 type settings struct {
 	jobs, rounds, concurrency, backlog int
 

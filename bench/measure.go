@@ -74,7 +74,7 @@ func compare(ctx context.Context, s settings, e engine, c comparison, say func(a
 }
 
 const (
-	soakMore = 3 * time.Minute // what a soak may take beside its length
+	soakMore = 3 * time.Minute // the longest time of a soak beside its length
 	fillMore = 5 * time.Minute // the limit for filling the database for the others
 )
 
@@ -106,7 +106,7 @@ func measure(ctx context.Context, s settings, e engine, c comparison, system con
 	return f, err
 }
 
-// faults returns those of sqluice; those of others are only shown.
+// faults returns the errors of sqluice; the errors of others are only shown.
 func faults(all []result) error {
 	var errs []error
 	for _, r := range all {

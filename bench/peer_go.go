@@ -16,7 +16,7 @@ type goQueue interface {
 	add(ctx context.Context, a args) error
 	// addMany adds jobs in the fastest documented way that is as durable.
 	addMany(ctx context.Context, list []args) error
-	// work starts workers with so many slots, which call handle for each job. It returns a function that stops them.
+	// work starts workers with the given number of slots, which call handle for each job. It returns a function that stops them.
 	work(slots int, handle func(context.Context, args) error) (stop func() error, err error)
 	// unfinished reports whether any process has a job left that has not run, or is not recorded as done.
 	unfinished(ctx context.Context) (bool, error)
@@ -167,8 +167,8 @@ const (
 	drainFor = 150 * time.Second
 )
 
-// drained waits until no unfinished job is left. It gives up jobs that do not come, and returns how long it waited for
-// them: the harness reports them as missing.
+// drained waits until no unfinished job is left. It gives up jobs that do not come, and returns the time that it waited
+// for them: the harness reports them as missing.
 func drained(ctx context.Context, q goQueue, log *journal, f *mishaps) (stalled time.Duration, err error) {
 	begin := time.Now()
 	changed, seen := begin, -1

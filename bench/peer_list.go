@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// peers are the other systems, which only -peers measures. Each group is a function of a file peer_*.go.
+// peers returns the other systems, which only -peers measures. Each group is a function of a file peer_*.go.
 func peers() []contender {
 	return slices.Concat(rivers(), backlites(), asynqs(), nodePeers())
 }
 
-// peerEngines start the engines of the peers, by name. A starter wraps errNoServer when the engine is not installed.
+// peerEngines returns the starters of the peers' engines, by name. A starter wraps errNoServer when its engine is not installed.
 func peerEngines() map[string]func(context.Context) (engine, error) {
 	return map[string]func(context.Context) (engine, error){onRedis: startRedis}
 }

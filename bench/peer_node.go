@@ -13,11 +13,11 @@ import (
 // nodeFolder has the programs of the peers for Node.js; the harness runs in bench/.
 const nodeFolder = "node"
 
-// nodeRoles are the roles of node/*.js. There is no backlog: Graphile Worker keeps no finished jobs.
+// nodeRoles holds the roles of node/*.js. There is no backlog: Graphile Worker keeps no finished jobs.
 var nodeRoles = []string{roleBulk, roleInsert, rolePaced, roleDrain, roleWork, roleLatency, roleIdle}
 
-// nodePeers are the queues for Node.js on PostgreSQL. Node.js has one thread for JavaScript, so each is measured with
-// several processes too.
+// nodePeers returns the queues for Node.js on PostgreSQL. Node.js has one thread for JavaScript, so each is measured
+// with several processes too.
 func nodePeers() []contender {
 	const once = "settings have no part in an insert: see the best ones"
 	const slow = "it runs one job at a time, and would take longer than a run may"

@@ -66,7 +66,7 @@ func playNode(t *testing.T, c contender, d database, n int, change func(*task)) 
 	return reports
 }
 
-// numbersOf returns those of the started jobs, sorted.
+// numbersOf returns the numbers of the started jobs, sorted.
 func numbersOf(reports []report) []int {
 	var list []int
 	for _, r := range reports {

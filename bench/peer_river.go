@@ -41,7 +41,7 @@ const riverTimed = 10
 
 const riverPostgresModule = "github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-// riverOnPostgreSQL are River's contenders there, except for the program that they run.
+// riverOnPostgreSQL returns River's contenders there, except for the program that they run.
 func riverOnPostgreSQL(version string) []contender {
 	normal := contender{
 		name: "River", version: version, engine: onPostgreSQL,

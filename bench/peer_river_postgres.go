@@ -10,7 +10,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// rivers are the contenders that the program of peer_river_program.go has.
+// rivers returns the contenders that the program of peer_river_program.go has.
 func rivers() []contender {
 	list := riverOnPostgreSQL(moduleVersion(riverPostgresModule))
 	for i := range list {

@@ -20,7 +20,7 @@ import (
 //go:embed river.mod
 var riverModuleFile string
 
-// rivers are River's contenders on both engines.
+// rivers returns River's contenders on both engines.
 func rivers() []contender {
 	program := filepath.Join("bin", "bench-river")
 	list := riverOnPostgreSQL(requiredVersion(riverModuleFile, riverPostgresModule))

@@ -32,7 +32,7 @@ func TestRiverModuleFits(t *testing.T) {
 		if strings.HasPrefix(module, "github.com/riverqueue/") {
 			continue
 		}
-		// Newer ones are what the newer River asks for; those that only the older one needs are not there.
+		// Newer ones come with the newer River; modules that only the older one needs are missing.
 		if got := requiredVersion(riverModuleFile, module); got != "" && got != version && !strings.HasPrefix(module, "github.com/tidwall/") {
 			t.Errorf("river.mod has %s %s, go.mod %s: see peer_river_program.go", module, got, version)
 		}

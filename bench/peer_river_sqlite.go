@@ -9,7 +9,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 )
 
-// riverOnSQLite are River's contenders on SQLite.
+// riverOnSQLite returns River's contenders on SQLite.
 func riverOnSQLite() []contender {
 	river := contender{
 		name: "River", version: moduleVersion("github.com/riverqueue/river/riverdriver/riversqlite"), engine: onSQLite,

@@ -108,7 +108,7 @@ func play(t *testing.T, c contender, d database, role string, what task) report 
 	return r
 }
 
-// numbers returns those of the started jobs, in order.
+// numbers returns the numbers of the started jobs, in order.
 func numbers(list []begun) []int {
 	var all []int
 	for _, b := range list {

@@ -10,5 +10,5 @@ import (
 // separate does nothing: not every system has process groups.
 func separate(*syscall.SysProcAttr) {}
 
-// cpu is not known here.
+// cpu returns 0: the time is not known here.
 func (s *server) cpu() time.Duration { return 0 }

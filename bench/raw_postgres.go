@@ -26,7 +26,7 @@ CREATE INDEX IF NOT EXISTS jobs_claim ON jobs (queue, priority DESC, run_after, 
 
 const pgOne = `INSERT INTO jobs (queue, kind, payload, run_after) VALUES ('default', 'noop', $1, $2)`
 
-// rawPostgres is the loop on the bare driver, each worker with one connection.
+// rawPostgres returns the loop on the bare driver, each worker with one connection.
 func rawPostgres() contender {
 	const inline = "handlers run inline, one after the other"
 	return contender{

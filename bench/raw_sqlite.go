@@ -29,7 +29,7 @@ const (
 	rawMany = `INSERT INTO jobs (queue, kind, payload, run_after) SELECT 'default', 'noop', e.value, ?2 FROM json_each(?1) AS e`
 )
 
-// rawSQLite is the loop on the bare driver, each process with one connection.
+// rawSQLite returns the loop on the bare driver, each process with one connection.
 func rawSQLite(durability string, only []string) contender {
 	const inline = "handlers run inline, one after the other"
 	return contender{

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// figures are the results of a run.
+// figures holds the results of a run.
 type figures struct {
 	n           int     // jobs
 	processes   int     // that work

@@ -15,7 +15,7 @@ func newTestResult(f figures, err error) result {
 	return newResult(c, system, variant{settings: "empty table"}, 2, f, err)
 }
 
-// keys returns those of a line, in order.
+// keys returns the keys of a line, in order.
 func keys(t *testing.T, r result) []string {
 	t.Helper()
 	line, err := json.Marshal(r)

@@ -17,7 +17,7 @@ type args struct {
 
 func payload(n, size int) args { return args{N: n, Pad: strings.Repeat("x", size)} }
 
-// payloads are those numbered from ... to-1.
+// payloads returns the payloads with the numbers from to to-1.
 func payloads(from, to, size int) []args {
 	list := make([]args, to-from)
 	pad := strings.Repeat("x", size)
@@ -42,7 +42,7 @@ func byCallers(callers, n int, add func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// pace adds a task's jobs at its rate, and returns when each was sent, in nanoseconds of the machine's clock.
+// pace adds a task's jobs at its rate, and returns the time of sending for each, in nanoseconds of the machine's clock.
 func pace(ctx context.Context, t task, add func(from, to int) error) ([]int64, error) {
 	sent := make([]int64, 0, t.Jobs)
 	err := paceOnly(ctx, t, func(from, to int) error {
@@ -73,7 +73,7 @@ func paceOnly(ctx context.Context, t task, add func(from, to int) error) error {
 	return nil
 }
 
-// lastStart is how long a worker process waits for the next job before it gives up the missing ones.
+// lastStart is the time for which a worker process waits for the next job before it gives up the missing ones.
 const lastStart = 20 * time.Second
 
 // journal collects the starts of jobs in a worker process.
@@ -81,7 +81,7 @@ type journal struct {
 	mu    sync.Mutex
 	list  []begun
 	most  int
-	ended chan struct{} // closed when there are as many as the task says
+	ended chan struct{} // closed when there are as many as the task demands
 }
 
 func newJournal(most int) *journal {
@@ -125,7 +125,7 @@ func (l *journal) wait(ctx context.Context) error {
 	return nil
 }
 
-// hold is the work of a handler.
+// hold does the work of a handler.
 func hold(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil

@@ -55,7 +55,7 @@ func (s *server) used() (sum time.Duration, steady bool) {
 	if !ok {
 		return sum, true // the server itself has ended
 	}
-	// Of its children that have ended: those that end during this read are counted twice, or not at all.
+	// The time of its ended children: a child that ends during this read is counted twice, or not at all.
 	return sum + ofTicks(after[13:15]), steady && before != nil && slices.Equal(before[13:15], after[13:15])
 }
 
@@ -79,8 +79,8 @@ func ofTicks(fields []string) (sum time.Duration) {
 	return sum
 }
 
-// onProcessors returns how long the threads of a process have run, to the nanosecond: the first number of schedstat,
-// which some kernels lack. An idle server uses only two or three ticks in half a minute.
+// onProcessors returns the time that the threads of a process have run, to the nanosecond: the first number of
+// schedstat, which some kernels lack. An idle server uses only two or three ticks in half a minute.
 func onProcessors(process string) (sum time.Duration, ok bool) {
 	paths, _ := filepath.Glob(filepath.Join(process, "task", "[0-9]*", "schedstat")) // the pattern is well formed
 	for _, path := range paths {

@@ -19,7 +19,7 @@ func TestProcessorTimeIsPrecise(t *testing.T) {
 	}
 }
 
-// The time of a process is not lost when it ends, however close to a reading that is.
+// The time of a process is not lost when it ends, however close to a reading.
 func TestProcessorTimeOfEnded(t *testing.T) {
 	s := &server{process: os.Getpid()}
 	last := s.cpu()

@@ -29,7 +29,7 @@ const (
 	soakSlack  = 16 << 20
 )
 
-// soaked are medians, in megabytes, of the first and the last third of a soak, its beginning left out.
+// soaked holds medians, in megabytes, of the first and the last third of a soak, without its beginning.
 type soaked struct {
 	Rate       float64 `json:"added_per_second"` // jobs
 	RSSFirst   float64 `json:"rss_mb_first"`
@@ -67,16 +67,16 @@ func soak(ctx context.Context, r running) (figures, error) {
 	return f, report.growth()
 }
 
-// load is the producer of a soak.
+// load returns the task of a soak's producer.
 func (r running) load(n int, rate float64) task {
 	t := r.task(roleLoad)
 	t.Jobs, t.Rate, t.Batch = n, rate, max(1, int(math.Round(rate*loadEvery.Seconds())))
 	return t
 }
 
-// throughput measures how many jobs a second pass through the system when as many come as can and each is pruned in the
-// end. It includes the server's later work in a longer run: it vacuums updated and pruned rows, and writes them to the
-// tables.
+// throughput measures the number of jobs a second that pass through the system when as many come as can and each is
+// pruned in the end. It includes the server's later work in a longer run: it vacuums updated and pruned rows, and
+// writes them to the tables.
 func (r running) throughput(ctx context.Context) (float64, error) {
 	const unlimited = 1e9
 	producer := r.load(r.n, unlimited)
@@ -99,7 +99,7 @@ func (r running) throughput(ctx context.Context) (float64, error) {
 	return float64(r.n) / (through.seconds + pruned.seconds + time.Since(began).Seconds()), nil
 }
 
-// sampled is together with samples taken meanwhile.
+// sampled runs together and takes samples meanwhile.
 func (r running) sampled(ctx context.Context, sizes sizes, tasks []task) (figures, []sample, error) {
 	var samples []sample
 	watching, stop := context.WithCancel(ctx)
@@ -115,7 +115,7 @@ func (r running) sampled(ctx context.Context, sizes sizes, tasks []task) (figure
 	return f, samples, err
 }
 
-// summary is that of the samples after the warm-up.
+// summary returns the medians of the samples after the warm-up.
 func summary(samples []sample, warm time.Duration) soaked {
 	for len(samples) > 0 && samples[0].at < warm {
 		samples = samples[1:]

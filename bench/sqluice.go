@@ -18,7 +18,7 @@ const sqluice = "sqluice"
 
 var noop = jobs.Kind[args]{Name: "noop"}
 
-// ours are the limits, and sqluice, which is compared with them.
+// ours returns the limits, and sqluice, which is compared with them.
 func ours() []contender {
 	roles := map[string]role{
 		roleBulk: bulkRole, roleInsert: insertRole, rolePaced: pacedRole, roleDrain: drainRole, roleWork: workRole,

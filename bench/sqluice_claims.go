@@ -74,7 +74,7 @@ func (s *timedStore) Exchange(ctx context.Context, x *port.Exchange) error {
 	return err
 }
 
-// timedClaims are the claims of one cycle.
+// timedClaims measures the claims of one cycle.
 type timedClaims struct {
 	claimed bool
 	spent   time.Duration

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// bulkBytes is about the size of a call of EnqueueMany: the usual bulk is one call.
+// bulkBytes is the approximate size of a call of EnqueueMany: the usual bulk is one call.
 const bulkBytes = 16 << 20
 
 func bulkRole(ctx context.Context, t task, p *parent) (report, error) {
@@ -47,7 +47,7 @@ func pacedRole(ctx context.Context, t task, p *parent) (report, error) {
 	})
 }
 
-// adder adds one job, as a caller with a single job does.
+// adder returns a function that adds one job, as a caller with a single job does.
 func adder(ctx context.Context, t task, client *jobs.Client) func(from, to int) error {
 	return func(from, to int) error {
 		var err error

@@ -10,10 +10,10 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// soakKeep is how long a soak's finished jobs stay.
+// soakKeep is the time for which a soak's finished jobs stay.
 const soakKeep = 30 * time.Second
 
-// soakRole counts jobs until there are as many as the task says.
+// soakRole counts jobs up to the number of the task.
 func soakRole(ctx context.Context, t task, p *parent) (report, error) {
 	var count atomic.Int64
 	all := make(chan struct{})

@@ -26,8 +26,8 @@ func median(values []float64) float64 {
 	return values[n/2]
 }
 
-// countStarts returns how many of the jobs 0 ... n-1 never started, and how many starts were not the first of their
-// job.
+// countStarts returns the number of the jobs 0 ... n-1 that never started, and the number of starts that were not the
+// first of their job.
 func countStarts(n int, lists ...[]begun) (lost, again int) {
 	seen := make([]bool, n)
 	lost = n
@@ -79,8 +79,7 @@ func slotsBusy(slots int, hold time.Duration, lists ...[]begun) float64 {
 	return min(1, float64(to-from)*float64(hold)/float64(length)/float64(slots))
 }
 
-// lapsOf returns the times from when jobs were sent to when they first started, in the order of the jobs, without the
-// first.
+// lapsOf returns the times from the sending of jobs to their first start, in the order of the jobs, without the first.
 func lapsOf(sent []int64, list []begun, without int) []time.Duration {
 	first := make([]int64, len(sent))
 	for _, b := range list {

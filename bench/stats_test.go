@@ -86,7 +86,7 @@ func TestLeastShare(t *testing.T) {
 
 func TestSlotsBusy(t *testing.T) {
 	const slots, hold = 10, time.Second
-	// waves of as many starts as there are slots, each so long after the one before
+	// waves of as many starts as there are slots, each the time apart after the one before
 	waves := func(n int, apart time.Duration) []begun {
 		var list []begun
 		for i := range n * slots {

@@ -120,7 +120,7 @@ func share(rs []result) string {
 	return text
 }
 
-// percent is that of one core.
+// percent returns a time as a percentage of one core.
 func percent(used, seconds float64) float64 {
 	if seconds == 0 {
 		return 0

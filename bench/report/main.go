@@ -5,7 +5,7 @@
 //	cat results/machine.json results/run.jsonl >results/latest.jsonl
 //	go run ./report -in results/latest.jsonl -out ../docs/performance.md
 //
-// The same input gives the same output, byte for byte. What is not a figure is in notes.md.
+// The same input gives the same output, byte for byte. Text other than figures is in notes.md.
 package main
 
 import (

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// notes are the texts of notes.md by their headings: "Introduction", "Method", "Ahead", and one for each workload of a
-// target that says what limits it.
+// notes holds the texts of notes.md by their headings: "Introduction", "Method", "Ahead", and for each workload of a
+// target the reason for its limit.
 type notes map[string]string
 
 const (

@@ -114,7 +114,7 @@ func addNote(list []limitNote, title string, texts notes) []limitNote {
 	return append(list, limitNote{title, text})
 }
 
-// beside is the same figure of another row.
+// beside returns the same figure of another row.
 func beside(o outcome, other *row, isNamed bool) string {
 	if other == nil {
 		return ""
@@ -255,7 +255,7 @@ func microsecondsPerJob(w workload, r *row, seconds float64) string {
 	return number(seconds * 1e6 / float64(r.N))
 }
 
-// table is the workload's.
+// table returns the table of the workload.
 func (w workload) table() string {
 	var t table
 	t.left = 4

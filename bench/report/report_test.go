@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// sample is the content of testdata/results.jsonl.
+// sample returns the content of testdata/results.jsonl.
 func sample(t *testing.T) results {
 	t.Helper()
 	file, err := os.Open("testdata/results.jsonl")
@@ -30,7 +30,7 @@ func sample(t *testing.T) results {
 	return all
 }
 
-// files are those of a folder and its folders, by name.
+// files returns the content of the files of a folder and its folders, by name.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

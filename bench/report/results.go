@@ -35,7 +35,7 @@ type result struct {
 	Duplicates int      `json:"duplicates"`
 	Error      string   `json:"error"` // why there are no figures
 
-	// Others are figures that only some workloads have, by their names in the file.
+	// Others holds figures that only some workloads have, by their names in the file.
 	Others map[string]float64 `json:"-"`
 }
 
@@ -44,7 +44,7 @@ type machineLine struct {
 	Machine machine `json:"machine"`
 }
 
-// results are a file of them.
+// results holds the lines of a file.
 type results struct {
 	machine machine
 	list    []result
@@ -139,7 +139,7 @@ func (r *result) addOther(name string, raw json.RawMessage) error {
 	return nil
 }
 
-// knownKeys are the keys that every result may have.
+// knownKeys returns the keys that every result may have.
 func knownKeys() (map[string]bool, error) {
 	data, err := json.Marshal(result{})
 	if err != nil {

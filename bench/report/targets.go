@@ -18,7 +18,7 @@ type figure struct {
 	of     func(workload, *row) (value float64, ok bool) // not ok when the row does not have it
 	isMost bool                                          // the bound is the greatest allowed value, not the least
 	show   func(float64) string
-	// isRatio says that the figure is a comparison already.
+	// isRatio is true when the figure is a comparison already.
 	isRatio bool
 }
 
@@ -66,7 +66,7 @@ const (
 	slots       = "drain, handlers of 50 ms in 1000 slots"
 )
 
-// targets returns all of them, in the order of the page.
+// targets returns all targets, in the order of the page.
 func targets() []target {
 	return []target{
 		{"SQLite", drain, "", perSecond, 80_000},
@@ -140,7 +140,7 @@ func (t target) check(workloads []workload) outcome {
 	return o
 }
 
-// title is how notes.md names the workload of a target.
+// title returns the heading in notes.md for the workload of a target.
 func (t target) title() string {
 	title := t.engine + ", " + t.workload
 	if t.durability != "" {
