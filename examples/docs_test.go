@@ -1,4 +1,4 @@
-// Package examples_test holds the documents to the code that they quote.
+// Package examples_test checks that the documents quote the code of this folder.
 package examples_test
 
 import (

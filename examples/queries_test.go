@@ -66,8 +66,8 @@ func questions(t *testing.T) []question {
 	return list
 }
 
-// answers are the rows that the statements of each section give for the queue that seed makes: the columns that do not depend on the
-// time. Statements are numbered in their order, without those of another engine. "5|9" is one of the two.
+// answers holds the rows that the statements of each section return for the queue that seed makes: the columns that do not depend on
+// the time. Statements are numbered in their order, without those of another engine. "5|9" is one of the two.
 var answers = map[string][]row{
 	"Backlog and age by queue 0": {{"queue": "reports", "waiting": "3", "scheduled": "1"}, {"queue": "default", "waiting": "0", "scheduled": "1"}},
 	"Backlog and age by queue 1": {
@@ -90,7 +90,7 @@ var answers = map[string][]row{
 	"Which workers live, and what they take 0": {{"name": "importer", "running": "1"}},
 }
 
-// unordered are the answers whose order depends on how long something took.
+// unordered holds the names of the answers whose order depends on durations.
 var unordered = []string{"Waiting time, p50 and p95 0", "Waiting time, p50 and p95 1", "The slowest kinds 0"}
 
 // Every statement of docs/queries.md answers its question on both engines, by the indexes that its section names.
@@ -189,14 +189,14 @@ func seed(t *testing.T, store jobs.Store, pool *sql.DB, numbers string) {
 	must(err)
 }
 
-// handle handles jobs of a kind whose payload says nothing.
+// handle handles jobs of a kind with an empty payload.
 func handle(r *jobs.Runner, kind string, f func(context.Context) error) {
 	jobs.Kind[struct{}]{Name: kind}.Handle(r, func(ctx context.Context, _ jobs.Job, _ struct{}) error { return f(ctx) })
 }
 
 func yesterday() time.Time { return time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1) }
 
-// ask runs the statements of all sections, and compares what they answer and what they read. The queue was filled in the given hour.
+// ask runs the statements of all sections, and compares their answers and their reads. The queue was filled in the given hour.
 func ask(t *testing.T, engine string, hour time.Time, pool *sql.DB, plan func(*testing.T, *sql.DB, string) []string) {
 	t.Helper()
 	asked := map[string]bool{}

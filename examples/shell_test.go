@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// onSQLite are pages whose commands are for SQLite alone, onPostgres for PostgreSQL alone. All others run on both engines.
+// onSQLite holds pages whose commands are for SQLite alone, onPostgres for PostgreSQL alone. All others run on both engines.
 var (
 	onSQLite   = map[string]bool{"docs/operate.md": true, "docs/sqlite.md": true, "docs/api.md": true, "docs/languages.md": true}
 	onPostgres = map[string]bool{"docs/postgres.md": true}
 )
 
 // Every command of every page runs: those of a page one after the other, in a new folder and a new database. A file in testdata/pages
-// prepares what a page speaks of. A fence with a note "not run" says why, and must at least be a script.
+// prepares the objects of a page. A fence with a note "not run" says why, and must at least be a script.
 func TestShellSnippets(t *testing.T) {
 	programs := t.TempDir()
 	for _, program := range []string{"bash", "curl", "jq"} {
@@ -77,7 +77,7 @@ func scriptOf(t *testing.T, page string) string {
 	return script.String()
 }
 
-// runScript runs a script in a new folder, after what prepares its page.
+// runScript runs a script in a new folder, after the preparation of its page.
 func runScript(t *testing.T, programs, page, script, database string) {
 	t.Helper()
 	var text strings.Builder

@@ -118,8 +118,8 @@ func sources(t *testing.T) []string {
 	return list
 }
 
-// lacking returns the first line of a block that a source has not, or not in this place, and how many lines were found; "" if none is
-// missing. Indentation and the alignment of comments may differ.
+// lacking returns the first line of a block that a source lacks, or has in another place, and the number of lines that were found; ""
+// if none is missing. Indentation and the alignment of comments may differ.
 func lacking(block, source string) (line string, found int) {
 	plain := func(line string) string { return strings.Join(strings.Fields(line), " ") }
 	var lines []string

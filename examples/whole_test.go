@@ -15,7 +15,7 @@ func isWhole(fence markdown.Fence) bool {
 	return fence.Language == "go" && strings.HasPrefix(fence.Text, "package main\n")
 }
 
-// The whole programs of the pages are built and run as they stand there, each in an empty folder. What is left of SQLite is the database alone.
+// The whole programs of the pages are built and run unchanged, each in an empty folder. Of SQLite only the database is left.
 func TestWholePrograms(t *testing.T) {
 	seen := 0
 	for _, page := range pages(t) {

@@ -29,7 +29,7 @@ func BenchmarkFiles(b *testing.B) {
 	}
 }
 
-// files are an application's file and the queue's, which may be one.
+// files holds an application's file and the queue's, which may be one.
 type files struct {
 	app, queue *shop.Database
 	path       string // of the queue's

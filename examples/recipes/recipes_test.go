@@ -32,13 +32,13 @@ type recipe interface {
 	Ship(ctx context.Context, job jobs.Job, order shop.Order) error
 }
 
-// database is one that is open.
+// database is an open database.
 type database struct {
 	*shop.Database
 	pgx *pgxpool.Pool // nil on SQLite
 }
 
-// makers make a shop from a database.
+// makers returns functions that make a shop from a database.
 func makers(t *testing.T) map[string]func(database) recipe {
 	return map[string]func(database) recipe{
 		"database/sql":                  func(d database) recipe { return databasesql.Shop{Database: d.Database} },
@@ -108,14 +108,14 @@ func TestRecipesRefuseATransactionOnAnotherFile(t *testing.T) {
 	}
 }
 
-// checkRecipe has a shop place and ship orders, in a database that is looked at with database/sql.
+// checkRecipe has a shop place and ship orders, in a database that it reads with database/sql.
 func checkRecipe(t *testing.T, d database, s recipe) {
 	t.Helper()
 	must(t, s.Place(t.Context(), "gears", "springs"))
 	wantOrders(t, d, map[string]int{"gears": 0, "springs": 0})
 	wantJobs(t, d, 2)
 
-	if err := s.Place(t.Context(), "levers", "gears"); err == nil { // the second is there already
+	if err := s.Place(t.Context(), "levers", "gears"); err == nil { // the second exists already
 		t.Error("an order is placed twice")
 	}
 	wantOrders(t, d, map[string]int{"gears": 0, "springs": 0})

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// shipArgs is what a job that ships an order needs to know.
+// shipArgs is the payload of a job that ships an order.
 type shipArgs struct {
 	Order int64 `json:"order"`
 }
@@ -51,7 +51,7 @@ func (s *shop) ship(ctx context.Context, job jobs.Job, args shipArgs) error {
 	})
 }
 
-// inTx commits what fn did, or none of it.
+// inTx commits the work of fn, or none of it.
 func (s *shop) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {

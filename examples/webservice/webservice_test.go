@@ -73,7 +73,7 @@ func startLogged(t *testing.T, carrier carrier, grace time.Duration, log *slog.L
 	return s
 }
 
-// ended stops the service, if it still runs, and returns what run did.
+// ended stops the service, if it still runs, and returns the result of run.
 func (s *service) ended(t *testing.T) error {
 	t.Helper()
 	s.stop()
@@ -168,7 +168,7 @@ func TestBadRequests(t *testing.T) {
 	s.mustCount(t, 0, 0)
 }
 
-// mustCount fails unless the database has so many orders and jobs.
+// mustCount fails unless the database has these numbers of orders and jobs.
 func (s *service) mustCount(t *testing.T, orders, jobs int) {
 	t.Helper()
 	for table, want := range map[string]int{"orders": orders, "sqluice_jobs": jobs} {
@@ -335,7 +335,7 @@ func TestSIGTERM(t *testing.T) {
 		t.Fatalf("the service ended with %v\n%s", err, &log)
 	}
 
-	// What was acknowledged is there for the next process, done or still to do, and no worker is left registered.
+	// An acknowledged order is there for the next process, done or still to do, and no worker is left registered.
 	next, err := openShop(t.Context(), filepath.Join(command.Dir, "shop.db"), label, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -41,12 +41,12 @@ type Driver struct{ *entsql.Driver }
 // Tx implements [dialect.Driver].
 func (d Driver) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(d), nil }
 
-// BeginTx is what a generated client calls for a transaction with options. The application has chosen those.
+// BeginTx is called by a generated client for a transaction with options. The application has chosen those.
 func (d Driver) BeginTx(context.Context, *sql.TxOptions) (dialect.Tx, error) {
 	return dialect.NopTx(d), nil
 }
 
-// Close implements [dialect.Driver]. The transaction ends where it was begun.
+// Close implements [dialect.Driver]. The application that began the transaction ends it.
 func (d Driver) Close() error { return nil }
 
 // inTx runs a function with a driver for a client and with the transaction beneath it, and commits when it returns no error.

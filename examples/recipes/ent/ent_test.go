@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// What a generated client commits by itself is a part of the application's transaction.
+// The writes that a generated client commits by itself are a part of the application's transaction.
 func TestATransactionOfAClientIsPartOfTheApplications(t *testing.T) {
 	d, err := shop.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "app.db"))
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package foreign tests what becomes of a program that imports another driver of SQLite beside the queue's, modernc.org/sqlite. The programs
-// below it import one each.
+// Package foreign tests programs that import another driver of SQLite beside the queue's, modernc.org/sqlite. Each program below it
+// imports one such driver.
 package foreign

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// These match what is wrong, and what to do.
+// These match the fault and the remedy.
 var (
 	refusedPool = regexp.MustCompile(`(?m)^New: the pool's driver, \S+, runs in another build of SQLite .* Open the pool with modernc.org/sqlite, .*$`)
 	refusedTx   = regexp.MustCompile(`(?m)^Tx: .*the transaction's connection runs in another build of SQLite .* Open the pool with modernc.org/sqlite, .*$`)
@@ -39,7 +39,7 @@ func TestADriverThatIsRegisteredTwicePanics(t *testing.T) {
 	}
 }
 
-// run builds a program, runs it and returns its output and how it ended.
+// run builds a program, runs it and returns its output and its error.
 func run(t *testing.T, build ...string) (string, error) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "program")

@@ -1,4 +1,4 @@
-// Package shop is what all the recipes do: an application keeps orders in a table of its own, and a job ships each of them.
+// Package shop has the parts of all recipes: an application keeps orders in a separate table, and a job ships each of them.
 //
 // It opens the application's database as *sql.DB, which database/sql, GORM, ent, Bun, sqlx and sqlc take as it is.
 package shop
@@ -19,7 +19,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// Order is what a job needs to know of an order.
+// Order is the payload of a job that ships an order.
 type Order struct {
 	Item string `json:"item"`
 }

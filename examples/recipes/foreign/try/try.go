@@ -1,4 +1,4 @@
-// Package try does with another driver of SQLite what a program must not do, and prints what the queue says to it.
+// Package try does with another driver of SQLite the forbidden calls, and prints the queue's errors.
 package try
 
 import (
