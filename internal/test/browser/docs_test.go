@@ -173,7 +173,7 @@ func TestDocsAreAccessible(t *testing.T) {
 	}
 }
 
-// judge reports the faults of what the tab shows.
+// judge reports the faults of the page in the tab.
 func (b *tab) judge(what string) {
 	b.t.Helper()
 	eval[bool](b, judge)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Bytes sent while a cable is cut arrive after it is mended, on the same connection, and not before: neither side is
-// told.
+// Bytes sent while a cable is cut arrive after it is mended, on the same connection, and not before: neither side gets
+// an error.
 func TestCableIsCutSilently(t *testing.T) {
 	c, err := newCable()
 	if errors.Is(err, errNotHere) {

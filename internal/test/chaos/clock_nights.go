@@ -20,7 +20,7 @@ func nights() []time.Time {
 	}
 }
 
-// early is how far before its time a job may begin: the test must only distinguish it from hours.
+// early is the largest time by which a job may begin before its due time: the test must only distinguish it from hours.
 const early = time.Second
 
 // night runs a worker and an enqueuer whose clocks show that moment shortly after they begin. Jobs due before and after
@@ -90,7 +90,7 @@ func (f *fleet) night(ctx context.Context, moment time.Time) error {
 	return err
 }
 
-// lastJob is the highest id of all jobs so far.
+// lastJob returns the highest id of all jobs so far.
 func (f *fleet) lastJob(ctx context.Context) (int64, error) {
 	list, err := allJobs(ctx, f.client)
 	last := int64(0)

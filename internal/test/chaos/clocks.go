@@ -42,7 +42,7 @@ func laneClocks() lane {
 	}}
 }
 
-// clockWorker is a worker of the lane.
+// clockWorker starts a worker of the lane.
 func (f *fleet) clockWorker(name string, settable bool) (*process, error) {
 	p, err := f.start(role{
 		Do: "work", Name: fmt.Sprint(name, " ", len(f.all)), Lease: 3 * time.Second, Grace: time.Second, Slots: 4,

@@ -140,7 +140,7 @@ func (c *crew) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// glance is how long a process that writes all the time may not have looked at its files: docs/decisions/0049-look-at-files.md.
+// glance is the longest time for which a busy process may not have looked at its files: docs/decisions/0049-look-at-files.md.
 const glance = 10 * time.Millisecond
 
 // noneAcknowledged checks that no enqueue was acknowledged that began later than a glance after the file was gone.

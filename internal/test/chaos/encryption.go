@@ -120,7 +120,7 @@ func (k *keyChanger) addJobsOf(user string, n int, delay time.Duration) (*proces
 	return p, err
 }
 
-// disturb kills processes, and has each time so many jobs added.
+// disturb kills processes a number of times, and has a number of jobs added each time.
 func (k *keyChanger) disturb(times, jobs int) error {
 	for range times {
 		if err := k.ask(k.trial.random.IntN(len(k.enqueuers)), jobs); err != nil {
@@ -221,7 +221,7 @@ func (k *keyChanger) end(ctx context.Context, jobs int) error {
 	return k.endAll(ctx, k.enqueuers, k.workers)
 }
 
-// check compares the histories with the database, and looks at what is stored.
+// check compares the histories with the database, and reads the stored values.
 func (k *keyChanger) check(ctx context.Context, key string) error {
 	events, _, err := k.judge(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// The roles of processes that change what is there.
+// The roles of processes that change stored rows.
 const (
 	doRekey  = "rekey"
 	doForget = "forget"

@@ -117,7 +117,7 @@ func (i injection) String() string {
 // perOperation is the number of runs with each fault that the short form makes of an operation.
 const perOperation = 6
 
-// injections are the plans for an operation with so many file operations.
+// injections returns the plans for an operation with the file operations in seen.
 func (l *faultLab) injections(plain injection, seen faultvfs.Seen) []injection {
 	var list []injection
 	for _, fault := range []faultvfs.Fault{faultvfs.Fail, faultvfs.Full, faultvfs.Short} {

@@ -203,7 +203,7 @@ func (p *process) release() error {
 	return p.end()
 }
 
-// events are the events that the process has recorded so far.
+// events returns the events that the process has recorded so far.
 func (p *process) events() ([]history.Event, error) {
 	list, err := history.ReadFiles(p.History)
 	if errors.Is(err, os.ErrNotExist) {
@@ -352,7 +352,7 @@ func (b *buffer) count(text string) int {
 	return bytes.Count(b.data.Bytes(), []byte(text))
 }
 
-// last is the end of the output.
+// last returns the end of the output.
 func (b *buffer) last() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -24,7 +24,7 @@ const (
 	foreignPad   = 60_000
 	foreignHold  = 300 * time.Millisecond // of a transaction, at most
 	foreignLong  = 7 * time.Second        // of one that is longer than a process waits for the lock
-	walShrunk    = 64 << 20               // what is left of a WAL that had to grow
+	walShrunk    = 64 << 20               // the size of the rest of a WAL that had to grow
 	walSaid      = "the WAL grows"
 	foreignBatch = 3 // jobs in a transaction
 )
@@ -196,7 +196,7 @@ func (o *outside) pin(ctx context.Context) error {
 	return nil
 }
 
-// wal is the size of the WAL, if there is one.
+// wal returns the size of the WAL, or 0 without one.
 func (o *outside) wal() int64 {
 	info, err := os.Stat(o.address + "-wal")
 	if err != nil {

@@ -35,7 +35,7 @@ type foreigner struct {
 	args []string // before the database
 }
 
-// foreigners are the installed programs. The last one prints each row at once.
+// foreigners returns the installed programs. The last one prints each row at once.
 func foreigners() ([]foreigner, error) {
 	var list []foreigner
 	if path, err := exec.LookPath("sqlite3"); err == nil {

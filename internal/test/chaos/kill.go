@@ -22,8 +22,8 @@ func laneKill() lane {
 	}}
 }
 
-// laneKillMany is the same with 64 processes, or fewer in a small form. So many slow each other down where there are
-// few processors: only the long form has as many jobs and faults as the other lane.
+// laneKillMany returns the same lane with 64 processes, or fewer in a small form. They slow each other down where there
+// are few processors: only the long form has as many jobs and faults as the other lane.
 func laneKillMany() lane {
 	return lane{number: 12, name: "kill and stop 64", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
 		return onQueue(ctx, t, func(f *fleet) error {
@@ -164,7 +164,7 @@ func (k *killer) resumeAll() error {
 	return nil
 }
 
-// collect checks, without waiting, which processes must continue and what the enqueuers have printed.
+// collect checks, without waiting, which processes must continue, and reads the output of the enqueuers.
 func (k *killer) collect() {
 	for {
 		select {

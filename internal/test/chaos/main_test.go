@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// slowLanes are those that wait for leases, clocks and servers, for half a minute and longer also in their smallest form. `make chaos`
-// runs them.
+// slowLanes holds the lanes that wait for leases, clocks and servers, for half a minute and longer also in their smallest form. `make
+// chaos` runs them.
 var slowLanes = []string{"clocks", "poison", "server and network", "disk faults", "disk taken away"}
 
 // Every other lane can run, in a small form, and finds the promises kept.

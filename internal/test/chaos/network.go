@@ -304,7 +304,7 @@ func (n *network) part(ctx context.Context) error {
 	return err
 }
 
-// parted is how long processes are cut off: every other time until their leases are over.
+// parted returns the time for which processes are cut off: every other time until their leases are over.
 func (n *network) parted() time.Duration {
 	pause := time.Duration(n.trial.random.IntN(int(diskLease / 2)))
 	if n.trial.random.IntN(2) == 0 {

@@ -37,7 +37,7 @@ const (
 	seedOld   = "old"   // the same, one version back
 )
 
-// seedJobs is how many jobs the seeds hold.
+// seedJobs is the number of jobs of the seeds.
 const seedJobs = 12
 
 func operations() []operation {

@@ -261,7 +261,7 @@ func checkPower(ctx context.Context, path string, states []state, moment int, du
 	return t, nil
 }
 
-// digest is a short summary of the jobs.
+// digest returns a short summary of the jobs.
 func digest(list []jobs.Job) string {
 	slices.SortFunc(list, func(a, b jobs.Job) int { return int(a.ID - b.ID) })
 	hash := sha256.New()

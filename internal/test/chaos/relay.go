@@ -10,7 +10,7 @@ import (
 )
 
 // relay stands between processes and a server, as a network does. It accepts TCP connections and passes their bytes on,
-// until it is told to keep them, to break connections or to forget some.
+// until it must keep them, break connections or forget some.
 type relay struct {
 	listener net.Listener
 	server   string // its socket
@@ -28,7 +28,7 @@ type link struct {
 
 	mu       sync.Mutex
 	special  bool // it listens or holds a lock
-	stranded bool // nothing passes any more, and neither side is told
+	stranded bool // nothing passes any more, and neither side gets an error
 	left     bool // the client has closed it
 }
 
@@ -76,7 +76,7 @@ func (r *relay) connect(client net.Conn) {
 	stranded := l.stranded
 	l.mu.Unlock()
 	if stranded {
-		return // the server is not told
+		return // the server gets no error
 	}
 	l.cut()
 	r.mu.Lock()
@@ -110,7 +110,7 @@ func (r *relay) pass(l *link, from, to net.Conn, look func([]byte)) {
 	}
 }
 
-// look finds out what a client uses its connection for.
+// look finds out the use of a client's connection.
 func (l *link) look(said []byte) {
 	if bytes.Contains(said, []byte("LISTEN ")) || bytes.Contains(said, []byte("pg_advisory_lock(")) {
 		l.mu.Lock()
@@ -154,7 +154,7 @@ func (r *relay) all() []*link {
 }
 
 // strand forgets the connections that listen or hold locks, like a firewall after a restart: bytes sent on them are
-// lost, and neither side is told.
+// lost, and neither side gets an error.
 func (r *relay) strand() []*link {
 	var list []*link
 	for _, l := range r.all() {

@@ -160,7 +160,7 @@ func (p *player) enqueue(ctx context.Context) error {
 	return lines.Err()
 }
 
-// refusedPause is how long a refused enqueuer leaves the database alone.
+// refusedPause is the time for which a refused enqueuer leaves the database alone.
 const refusedPause = 20 * time.Millisecond
 
 // uniqueKeys is the number of unique keys that the enqueuers share.

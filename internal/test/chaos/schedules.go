@@ -54,7 +54,7 @@ func everySecond(name string) jobs.Schedule {
 	return jobs.NewSchedule(name, "@every 1s", kind, payload, jobs.CatchUpAll(999), attempts)
 }
 
-// names returns so many names that begin with a word.
+// names returns names of the word and the numbers from from up to and without to.
 func names(word string, from, to int) (list []string) {
 	for i := from; i < to; i++ {
 		list = append(list, fmt.Sprint(word, " ", i))
@@ -195,7 +195,7 @@ func (d *deploy) checkTicks(list []jobs.Job) {
 	}
 }
 
-// caughtUpBy is how many ticks that a jump passed over get jobs.
+// caughtUpBy is the number of ticks, of those that a jump passed over, that get jobs.
 const caughtUpBy = 60
 
 // jump sets the clock of one of two workers forward by an hour and back. On PostgreSQL, where the server's clock counts, the schedules
@@ -271,9 +271,9 @@ func (f *fleet) jump(ctx context.Context) error {
 	return f.endAll(ctx, nil, []*process{steady, wrong})
 }
 
-// checkJump checks that the jobs of each schedule are a second apart, but for the ticks that the jump of a clock passed over: those while
-// it was ahead, and those of the hour that were not caught up with. The jobs of the hour are looked at here, since they are deleted
-// before judge looks.
+// checkJump checks that the jobs of each schedule are a second apart, except at ticks that the jump of a clock passed over: those while
+// it was ahead, and those of the hour that were not caught up with. It reads the jobs of the hour, since they are deleted before judge
+// reads.
 func (f *fleet) checkJump(schedules []string, list []jobs.Job, set, back, ahead time.Time) {
 	for _, name := range schedules {
 		var ticks []time.Time

@@ -60,7 +60,7 @@ func onServer(ctx context.Context, fn func(b *bench, server *testdb.Cluster) err
 	return onBench(ctx, func(b *bench) error { return fn(b, testdb.StartCluster(b, lasting())) })
 }
 
-// lasting are the settings of such a server.
+// lasting returns the settings of such a server.
 func lasting() map[string]string {
 	return map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "500"}
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// storedPage is how many rows are read at a time.
+// storedPage is the number of rows that are read at a time.
 const storedPage = 1000
 
-// read reads what is stored.
+// read reads the stored rows.
 func (f *fleet) read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return engine.StoreOf(f.client.Store()).Read(ctx, fn)
 }
@@ -121,7 +121,7 @@ func (f *fleet) checkErrors(ctx context.Context, key string) (returned int, err 
 	return returned, err
 }
 
-// checkErased finds what is left of the jobs of a forgotten user.
+// checkErased finds remains of the jobs of a forgotten user.
 func (f *fleet) checkErased(ctx context.Context, user string) error {
 	for after := int64(0); ; {
 		list, err := inspect.New(f.client).List(ctx, inspect.Filter{UserID: user, After: after, Limit: inspect.MaxPage})
@@ -146,7 +146,7 @@ func (f *fleet) checkErased(ctx context.Context, user string) error {
 	}
 }
 
-// checkFiles finds plain payloads in the files of a SQLite database, also in what was deleted.
+// checkFiles finds plain payloads in the files of a SQLite database, also in deleted rows.
 func (f *fleet) checkFiles() error {
 	if f.trial.engine != onSQLite {
 		return nil

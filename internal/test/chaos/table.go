@@ -33,7 +33,7 @@ func (r *row) add(other row) {
 	r.trial.pickups = append(r.trial.pickups, other.trial.pickups...)
 }
 
-// code is the exit code of the row. Where CI=true everything must be tested. A lane without jobs or faults proves
+// code returns the exit code of the row. Where CI=true everything must be tested. A lane without jobs or faults proves
 // nothing.
 func (r row) code() int {
 	switch {

@@ -92,14 +92,14 @@ type rollout struct {
 	live       []*process
 }
 
-// declarationsSchema is the version from which on a live worker puts in force what it declares.
+// declarationsSchema is the version from which on a live worker puts its declarations in force.
 const declarationsSchema = 18
 
 // ofRelease is the number of processes of each release, while all of them live.
 const ofRelease = 3
 
 // newRollout returns a round. Of eight rounds in a row each goes back, renames the kind and has a new key in another combination, and the
-// first does none of them: what it finds is about versions alone.
+// first does none of them: its faults concern versions alone.
 func newRollout(f *fleet, round int, before earlier) *rollout {
 	random := f.trial.random
 	service := role{Do: doService, Lease: killLease, Grace: time.Second, Slots: 4, Longest: 30 * time.Millisecond}
@@ -114,12 +114,12 @@ func newRollout(f *fleet, round int, before earlier) *rollout {
 	}
 	r.old.Keys, r.young.Keys = []string{"key-0"}, []string{"key-0"}
 	if (round^round>>2)&1 == 1 {
-		r.young.Keys = []string{"key-1", "key-0"} // what the new one enqueues, the old one cannot decrypt
+		r.young.Keys = []string{"key-1", "key-0"} // the old program cannot decrypt jobs of the new one
 	}
 	return r
 }
 
-// String names what the round does.
+// String names the changes of the round.
 func (r *rollout) String() string {
 	return fmt.Sprintf("version %d to %d of kind %s, aborted: %t", r.old.Release.Version, r.young.Release.Version, r.young.Release.Kind, r.abort)
 }

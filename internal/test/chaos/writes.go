@@ -97,7 +97,7 @@ func (p *player) write(ctx context.Context, e history.Event, option jobs.Enqueue
 	return receipt, nil
 }
 
-// answered is the event of an answer.
+// answered returns the event of an answer.
 func answered(e history.Event, receipt jobs.Receipt, told error) history.Event {
 	e.What, e.Job, e.Existed, e.Replaced = history.Acked, receipt.ID, receipt.Existed, receipt.Replaced
 	switch {

@@ -59,7 +59,7 @@ func testEachAttemptHasARow(f *fixture) {
 	want(f, "attempt of the error", failed[0].Attempt, 2)
 }
 
-// The row of a job has its last attempt only: what a retry overwrites is recorded before.
+// The row of a job has its last attempt only: the attempt that a retry overwrites is recorded before.
 func testCancelledAttemptStays(f *fixture) {
 	id := f.enqueue("k")
 	running := make(chan struct{})
@@ -112,7 +112,7 @@ func testAttemptsOfAStoppedWorker(f *fixture) {
 	}
 }
 
-// A job that such a worker claimed while others noted what it holds is left to the rescue: its attempt has no row yet.
+// A job that such a worker claimed while others noted its jobs is left to the rescue: its attempt has no row yet.
 func testAttemptsClaimedDuringARelease(f *fixture) {
 	id := f.enqueue("k")
 	g := f.ghost("frozen", time.Hour)

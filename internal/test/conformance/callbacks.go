@@ -42,7 +42,7 @@ func testName(texts ...string) string {
 	return name.String()
 }
 
-// misuse is what a callback does instead of its work.
+// misuse is an action of a callback in place of its work.
 type misuse struct {
 	name string
 	do   func(release <-chan struct{})
@@ -78,7 +78,7 @@ func (c callback) staysStuck(m misuse) bool {
 	return c.stuck || m.name == "Block" && c.caller == callerAttempt
 }
 
-// site is what a program gives to the library in one test.
+// site holds the functions and values that a program gives to the library in one test.
 type site struct {
 	observer jobs.Observer
 	config   jobs.Config
@@ -189,7 +189,7 @@ func testCallback(f *fixture, c callback, m misuse) {
 	}
 }
 
-// runsUntil is a handler that closes started and then runs until end is closed.
+// runsUntil returns a handler that closes started and then runs until end is closed.
 func runsUntil(started, end chan struct{}) func(context.Context, jobs.Job) error {
 	return func(ctx context.Context, _ jobs.Job) error {
 		close(started)

@@ -18,7 +18,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// callbacks is the table of the functions, and methods of values, that a program gives to package jobs.
+// callbacks returns the table of the functions, and methods of values, that a program gives to package jobs.
 func callbacks() []callback {
 	list := append(observerCallbacks(), attemptCallbacks()...)
 	return append(list, programCallbacks()...)

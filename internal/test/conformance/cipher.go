@@ -30,10 +30,10 @@ var cipherTests = []test{
 	{"RekeyBesideAChange", testRekeyBesideAChange},
 }
 
-// shownError is how the text begins that stands in place of an encrypted error.
+// shownError is the beginning of the text that is shown in place of an encrypted error.
 const shownError = "[encrypted "
 
-// planted is what nothing but a handler and a revealed client with the key may show.
+// planted is a text that only a handler and a revealed client with the key may show.
 const planted = "secret-4f1c7d2b"
 
 // plantedJSON is a payload with it.
@@ -54,7 +54,7 @@ func (f *fixture) encrypting(ids ...string) *jobs.Client {
 	return jobs.New(f.store, jobs.WithCipher(c))
 }
 
-// wantEncrypted checks that clients without the key, and those that are not revealed, see nothing of what a job carries.
+// wantEncrypted checks that clients without the key, and clients that are not revealed, see no value of a job.
 func (f *fixture) wantEncrypted(what string, ids ...int64) {
 	f.Helper()
 	for _, c := range []*jobs.Client{f.client, f.client.Revealed(), f.encrypting("a"), f.encrypting("z").Revealed()} {
@@ -260,7 +260,7 @@ func testEncryptedWithAnotherKey(f *fixture) {
 		`the key "a" did not encrypt the payload for the kind "k": another key had this id, or the value was changed`)
 }
 
-// The bound counts what is encrypted.
+// The bound counts the encrypted length.
 func testEncryptedLargest(f *fixture) {
 	c := f.encrypting("a")
 	largest := json.RawMessage(`"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`)

@@ -16,11 +16,11 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// year is how far ahead the clock of these tests is for a while.
+// year is the time by which the clock of these tests is ahead for a while.
 const year = 365 * 24 * time.Hour
 
-// clockAhead is what a clock writes that is a year ahead: a key that is taken for half a minute, a pause of a minute, a schedule that was
-// fired, and one that was put.
+// clockAhead holds the rows that a clock writes while it is a year ahead: a key that is taken for half a minute, a pause of a minute, a
+// schedule that was fired, and one that was put.
 type clockAhead struct {
 	*fixture
 	clocked
@@ -51,7 +51,7 @@ func (c *clockAhead) take() jobs.Receipt {
 	return r
 }
 
-// look does what a worker does each second.
+// look does a worker's work of each second.
 func (c *clockAhead) look() {
 	c.Helper()
 	s := &maintenance.Scheduler{Store: c.clocked, Log: quiet(), Declared: "[]", Notes: &refusal.Notes{Log: quiet()}}
@@ -96,8 +96,8 @@ func (c *clockAhead) lasting() (names []string) {
 	return names
 }
 
-// What a clock wrote that was ahead goes on from the next look by the right clock, for its own period. What is far ahead for another
-// reason stays.
+// A time that a clock wrote while it was ahead goes on from the next look by the right clock, for its own period. A time that is far
+// ahead for another reason stays.
 func testClockAhead(f *fixture) {
 	c := f.clockAhead()
 	right, err := c.client.GetSchedule(f.ctx, "right")

@@ -60,7 +60,7 @@ var (
 	triedAgain    = []string{"StartBy"}
 )
 
-// emptyFields returns the fields of a job without a value, but for those that it may lack.
+// emptyFields returns the fields of a job without a value, except the fields that it may lack.
 func emptyFields(job jobs.Job, may ...[]string) (names []string) {
 	v := reflect.ValueOf(job)
 	for i := range v.NumField() {
@@ -203,7 +203,7 @@ func numberOf(f *fixture, job jobs.Job) (n int) {
 	return n
 }
 
-// wantColumns fails for a field without a value, but for those that the job may lack, and for one with another value than that of its number.
+// wantColumns fails for a field without a value, unless the job may lack it, and for one whose value is not that of its number.
 func wantColumns(f *fixture, way string, job jobs.Job, may []string) {
 	f.Helper()
 	if job.UniqueKey == "" {

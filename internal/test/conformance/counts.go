@@ -421,7 +421,7 @@ func testHistoryKeptAsSet(f *fixture) {
 	f.drain(jobs.Config{}, on("k", nothing)) // adds up
 	before := f.historyRows()
 	f.start(jobs.Config{Retention: jobs.Retention{History: 48 * time.Hour, Minutes: time.Hour}}, on("k", nothing))
-	// Of the oldest step go the minute and the quarter of an hour, of the one after it the minute; each has four rows.
+	// The minute and the quarter of an hour of the oldest step go, and the minute of the one after it; each has four rows.
 	f.eventually("what is older than set is removed", func() bool { return f.historyRows() == before-3*4 })
 }
 

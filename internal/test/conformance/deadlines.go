@@ -149,7 +149,7 @@ func (d *deadlines) addSchedules() {
 	d.add(false, "Client.ScheduleTicks", func(ctx context.Context) error { _, err := c.ScheduleTicks(ctx, name, 10); return err })
 }
 
-// found returns the error of a look-up, but for that there is no such job.
+// found returns the error of a look-up, but nil when there is no such job.
 func found(_ jobs.Job, err error) error {
 	if errors.Is(err, jobs.ErrNotFound) {
 		return nil

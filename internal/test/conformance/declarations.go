@@ -295,7 +295,7 @@ func testTicksOfFormerSpec(f *fixture) {
 	}
 }
 
-// What a program of a later form declares counts where this one can read it, and refuses no program.
+// A declaration of a later form counts where this program can read it, and refuses no program.
 func testLaterDeclaration(f *fixture) {
 	kind := jobs.Kind[json.RawMessage]{Name: "k", MaxAttempts: 2, Timeout: time.Hour, Queue: "q", Priority: 3}
 	f.declareKind(kind)

@@ -10,7 +10,7 @@ import (
 // Here jobs fall due in one queue while a worker is busy with another, or gets notifications all the time. The busy
 // jobs end when the due one has begun: if it is forgotten, the test does not end.
 
-// busyUntil is a handler that runs until a channel is closed.
+// busyUntil returns a handler that runs until a channel is closed.
 func busyUntil(over <-chan struct{}) func(context.Context, jobs.Job) error {
 	return func(ctx context.Context, _ jobs.Job) error {
 		select {
@@ -21,7 +21,7 @@ func busyUntil(over <-chan struct{}) func(context.Context, jobs.Job) error {
 	}
 }
 
-// closing is a handler that closes a channel.
+// closing returns a handler that closes a channel.
 func closing(ch chan struct{}) func(context.Context, jobs.Job) error {
 	return func(context.Context, jobs.Job) error { close(ch); return nil }
 }

@@ -61,8 +61,8 @@ func (l lateClaims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJob
 	return rows, committed, err
 }
 
-// late returns a client by a clock that is set ahead by so much, or, when atClaim is set, by so much from its next claim on. The
-// observer tells of what it does.
+// late returns a client by a clock that is set ahead by a time, or, when atClaim is set, from its next claim on. The observer
+// records its events.
 func (f *fixture) late(by time.Duration, atClaim bool) (*jobs.Client, *lateClock, *seen) {
 	f.Helper()
 	client, seen := f.observed()
@@ -154,7 +154,7 @@ func testExpiryOfUpdated(f *fixture) {
 	f.wantExpired(id, 0)
 }
 
-// Any worker ends a job in time: one whose queue is paused, whose kind no worker takes, or that is not due. Wait is told.
+// Any worker ends a job in time: one whose queue is paused, whose kind no worker takes, or that is not due. Wait returns then.
 func testExpiry(f *fixture) {
 	_, err := f.client.PauseQueue(f.ctx, "paused")
 	f.must(err)
@@ -188,7 +188,7 @@ func testExpiry(f *fixture) {
 	want(f, "attempts that were told of", len(seen.started)+len(seen.finished), 0)
 }
 
-// A drain ends what is overdue when it begins, and waits for no other.
+// A drain ends overdue jobs when it begins, and waits for no other.
 func testExpiryBeforeDrain(f *fixture) {
 	_, err := f.client.PauseQueue(f.ctx, "paused")
 	f.must(err)

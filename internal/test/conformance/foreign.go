@@ -15,7 +15,7 @@ const (
 	columnTags     = 20
 )
 
-// failedRow is the row of a job that failed, with its columns in their order and the next id. All end at one time.
+// failedRow returns the row of a job that failed, with its columns in their order and the next id. All end at one time.
 func (f *fixture) failedRow(kind, message string) []any {
 	f.Helper()
 	var last db.GetLastIDsRow

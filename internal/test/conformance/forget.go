@@ -147,7 +147,7 @@ func testForgetRunning(f *fixture) {
 	}
 }
 
-// A job that is retried after it was found ended, and before it is erased, keeps what it carries, and counts as live.
+// A job that is retried after it was found ended, and before it is erased, keeps its values, and counts as live.
 func testForgetRetried(f *fixture) {
 	id := f.fail("k", "bad", jobs.UserID("7"), jobs.Tags("t"))
 	retry := sync.OnceFunc(func() { f.must(f.client.Retry(f.ctx, id)) })
@@ -156,7 +156,7 @@ func testForgetRetried(f *fixture) {
 	want(f, "forgotten", fmt.Sprintf("%+v", got), "{Cancelled:0 Erased:0 Live:1 Schedules:[]}")
 	want(f, "its tags", fmt.Sprint(f.get(id).Tags), "[t]")
 
-	// What is left of an erased job's attempts alone counts, and is recorded.
+	// Rows of the attempts of an erased job alone count, and are recorded.
 	f.must(f.client.Delete(f.ctx, id))
 	id = f.fail("k", "bad", jobs.UserID("7"))
 	_, err = inspect.New(f.client).Forget(f.ctx, "7")
@@ -181,8 +181,8 @@ func (s *beforeWrites) Write(ctx context.Context, fn engine.Func) error {
 	return s.Store.Write(ctx, fn)
 }
 
-// RunForgotten forgets a user, removes what the database keeps of old rows as the documentation says, and then search finds nothing in the
-// database's files of what the user's jobs carried.
+// RunForgotten forgets a user and removes old rows as the documentation says. Then search must find no value of the user's jobs in the
+// database's files.
 func RunForgotten(t *testing.T, open Open, remove func(context.Context, Store) error, search func(ctx context.Context, store Store, text string) ([]string, error)) {
 	const carried = "forgotten-9b2e60c1"
 	const carriedJSON = `{"card":"` + carried + `"}`

@@ -238,14 +238,14 @@ type mark struct{}
 // marked marks the writes that fail in a failing store.
 func marked(ctx context.Context) context.Context { return context.WithValue(ctx, mark{}, true) }
 
-// failing is a store in which marked transactions fail: so many before their commit, or one after it, so that its
-// outcome is unknown.
+// failing is a store in which marked transactions fail: a number of them before their commit, or one after it, so that
+// its outcome is unknown.
 type failing struct {
 	engine.Store
 	before atomic.Int64
 	after  atomic.Bool
 	stuck  atomic.Bool // the next insert waits as long as it may
-	waited atomic.Bool // that was with a claim
+	waited atomic.Bool // the waiting insert had a claim
 	err    error
 }
 

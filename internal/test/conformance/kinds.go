@@ -50,7 +50,7 @@ type person struct {
 	First, Last string
 }
 
-// personKind is the kind by its newest version. Version 1 has the field Name in place of First and Last, version 0 is a text.
+// personKind returns the kind by its newest version. Version 1 has the field Name in place of First and Last, version 0 is a text.
 func personKind() jobs.Kind[person] {
 	return jobs.Kind[person]{Name: "k", Version: 2, RetryDelay: jobs.FixedRetry(0), MaxAttempts: 1,
 		Upgrade: func(from int, payload json.RawMessage) (json.RawMessage, error) {

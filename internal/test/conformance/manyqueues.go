@@ -90,7 +90,7 @@ func testFailedCycleOfManyQueues(f *fixture) {
 	}
 }
 
-// manyQueues is how many queues the runners of these tests serve.
+// manyQueues is the number of queues of these tests' runners.
 const manyQueues = 1000
 
 // eachStatements is more than the runner's statements for one job that is enqueued while it rests, and those that its upkeep makes

@@ -51,7 +51,7 @@ func (n *notes) want(f *fixture, what string, list ...string) {
 	}
 }
 
-// telling is an enqueue's middleware that records its calls.
+// telling returns an enqueue's middleware that records its calls.
 func (n *notes) telling(name string) jobs.EnqueueMiddleware {
 	return func(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 		return func(ctx context.Context, r *jobs.EnqueueRequest) error {

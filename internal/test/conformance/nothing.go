@@ -23,7 +23,7 @@ var nothingTests = []test{
 	{"OtherValuesOfKeep", testKeepRefused},
 }
 
-// brief is a kind of which no done job is kept.
+// brief returns a kind of which no done job is kept.
 func brief(handler func(ctx context.Context, job jobs.Job) error) handle {
 	return onKind(jobs.Kind[json.RawMessage]{Name: "k", Keep: jobs.Nothing, RetryDelay: jobs.FixedRetry(0)}, handler)
 }
@@ -91,7 +91,7 @@ func testNothingOfOthers(f *fixture) {
 	}
 }
 
-// A job that ended in the handler's own transaction is gone with its commit, in spite of what the handler returns.
+// A job that ended in the handler's own transaction is gone with its commit, whatever the handler returns.
 func testNothingCompletedInTx(f *fixture) {
 	client, seen := f.observed()
 	ids := []int64{f.enqueue("k"), f.enqueue("k", jobs.UserID("error")), f.enqueue("k", jobs.UserID("snooze"))}

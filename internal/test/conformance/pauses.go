@@ -252,7 +252,7 @@ func testPausedKindInManyQueues(f *fixture) {
 	f.eventually("the job of the resumed kind has run", func() bool { return f.statuses()[jobs.StatusPending] == paused-1 })
 }
 
-// Jobs that were claimed before the pause go on; those that wait behind them for a slot are given back, and stay.
+// Jobs that were claimed before the pause go on; jobs that wait behind them for a slot are given back, and stay.
 func testPausedKindBehindSlots(f *fixture) {
 	release := make(chan struct{})
 	r, slow, behind := f.stuckBehind(jobs.Config{}, release, func(jobs.Job) {})

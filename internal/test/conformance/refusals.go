@@ -119,7 +119,7 @@ func testRefusedEmptying(f *fixture, rules func(*fixture, string)) {
 	want(f, "payload of the newest after all", string(f.get(newest).Payload), `"`+jobs.Forgotten+`"`)
 }
 
-// addRuled adds so many jobs of the kind many, half of them by plain SQL, and returns their ids.
+// addRuled adds n jobs of the kind many, half of them by plain SQL, and returns their ids.
 func (f *fixture) addRuled(n int) []int64 {
 	f.Helper()
 	ids := f.sql("insert_many_plain", "HOW_MANY", strconv.Itoa(n/2))
@@ -135,13 +135,13 @@ func (f *fixture) addRuled(n int) []int64 {
 	return ids
 }
 
-// What the application says.
+// The messages of the application's rules.
 const (
 	noClaim     = "no claim today"
 	noPromotion = "no promotion today"
 )
 
-// refusedFor returns for what a job of the kind many is refused; none when it is not.
+// refusedFor returns the message with which a job of the kind many is refused; empty when it is not.
 func refusedFor(id int64, scheduled bool) string {
 	switch id % 50 {
 	case 1:
@@ -158,7 +158,7 @@ func refusedFor(id int64, scheduled bool) string {
 	return ""
 }
 
-// counter counts the runs of each job, until each of so many has run.
+// counter counts the runs of each job, until each of a number of jobs has run.
 type counter struct {
 	mu   sync.Mutex
 	runs map[int64]int
@@ -257,7 +257,7 @@ func testRefusalsOfMany(f *fixture, rules func(*fixture, string)) {
 		f.Errorf("%d lines say that the database refuses something:\n%s", lines, log.String())
 	}
 
-	// What the application keeps stays, and all others go.
+	// Jobs that the application keeps stay, and all others go.
 	kept := f.sql("insert_receipts")
 	pruned, err := in.Prune(f.ctx, jobs.StatusDone, 0)
 	var refused *jobs.RefusedError
@@ -372,7 +372,7 @@ func testRefusalsByHand(f *fixture, _ func(*fixture, string)) {
 	}
 }
 
-// What may not be added to the history keeps nothing else from it.
+// A note that must not be added to the history keeps no other from it.
 func testRefusedCounts(f *fixture, _ func(*fixture, string)) {
 	for range 5 {
 		f.enqueue("uncounted")

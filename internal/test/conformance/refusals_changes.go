@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// What a rule of the application does not let change stays as it is and is named; a change of many jobs changes all others.
+// A job that a rule of the application does not let change stays as it is and is named; a change of many jobs changes all others.
 func testRefusedChanges(f *fixture, _ func(*fixture, string)) {
 	ids := f.addMany("changed", 12, jobs.MaxAttempts(1))
 	refused := ids[slices.IndexFunc(ids, func(id int64) bool { return id%50 == 9 })]

@@ -36,7 +36,7 @@ var retentionRuleTests = []test{
 	{"InTheCallersTransaction", testRetentionInTransaction},
 }
 
-// pruning is what a runner's service of retention does, when the test says so.
+// pruning does the work of a runner's service of retention, when the test says so.
 type pruning struct {
 	*fixture
 	prune.Retention
@@ -170,7 +170,7 @@ func testRetentionRules(f *fixture) {
 	}
 }
 
-// What a program says of its kind holds until a program says something else, and what was set counts before it.
+// A program's retention of its kind holds until a program declares another one, and a set rule takes precedence.
 func testRetentionFromCode(f *fixture) {
 	kind := func(keep time.Duration) handle {
 		return onKind(jobs.Kind[json.RawMessage]{Name: "k", Keep: keep}, nothing)
@@ -309,7 +309,7 @@ func testRetentionAfterRetry(f *fixture) {
 	want(f, "jobs removed when it has come", removed, 1)
 }
 
-// The newest job stays until there is a later one, without what it carried and without its keys. It cannot be retried.
+// The newest job stays until there is a later one, without its values and its keys. It cannot be retried.
 func testNewestStays(f *fixture) {
 	id := f.enqueue("old")
 	options := []jobs.EnqueueOption{jobs.Unique("u"), jobs.RequestID("r"), jobs.UserID("ann"), jobs.Tags("a"), jobs.Metadata(map[string]any{"m": 1}), jobs.MaxAttempts(1)}

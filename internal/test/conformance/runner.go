@@ -30,7 +30,7 @@ func onKind(kind jobs.Kind[json.RawMessage], handler func(ctx context.Context, j
 	}
 }
 
-// again is a kind whose failed attempts are retried at once.
+// again returns a kind whose failed attempts are retried at once.
 func again(name string) jobs.Kind[json.RawMessage] {
 	return jobs.Kind[json.RawMessage]{Name: name, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}
 }

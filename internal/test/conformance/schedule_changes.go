@@ -274,7 +274,7 @@ func testScheduleStates(f *fixture) {
 	}
 }
 
-// What is done to schedules in a caller's transaction is there when that commits.
+// Changes of schedules in a caller's transaction are there when that commits.
 func testScheduleInATransaction(f *fixture) {
 	undone := errors.New("undone")
 	for _, result := range []error{undone, nil} {

@@ -62,14 +62,14 @@ func (f *fixture) setNext(name string, next time.Time) {
 	}))
 }
 
-// at fires what is due so long after the beginning.
+// at fires the due ticks at a time after the beginning.
 func (t *ticking) at(after time.Duration) schedule.Fired {
 	t.Helper()
 	t.now = t.begin.Add(after)
 	return t.fire(schedule.Watch{Now: t.now, Since: t.since, Judge: t.since})
 }
 
-// fire does what a worker's service does.
+// fire does the work of a worker's service.
 func (f *fixture) fire(w schedule.Watch) (fired schedule.Fired) {
 	f.Helper()
 	f.must(f.store.Write(f.ctx, func(ctx context.Context, q db.Querier) error {
@@ -103,7 +103,7 @@ func (f *fixture) fire(w schedule.Watch) (fired schedule.Fired) {
 	return fired
 }
 
-// missed lets the worker begin to look so long after the beginning.
+// missed lets the worker begin to look at a time after the beginning.
 func (t *ticking) missed(until time.Duration) { t.since = t.begin.Add(until) }
 
 // end ends a job well, as the worker that runs it.
@@ -186,7 +186,7 @@ func testCatchUp(f *fixture) {
 	t.want("late", "2 enqueued since 1")
 }
 
-// A worker that has just started leaves ticks that it would count as missed to those that were there.
+// A worker that has just started leaves ticks that it would count as missed to workers that were there.
 func testCatchUpNoneWaits(f *fixture) {
 	t := f.ticking(jobs.CatchUpNone)
 	now := t.begin.Add(61 * time.Second)

@@ -73,7 +73,7 @@ func testSearchText(f *fixture) {
 	}
 }
 
-// A page reads only so many jobs, and says where it stopped. Jobs of a rare status are found in spite of all others.
+// A page reads a bounded number of jobs, and says where it stopped. Jobs of a rare status are found in spite of all others.
 func testSearchBounds(f *fixture) {
 	needle := f.enqueue("needle")
 	users := f.enqueue("k", jobs.UserID("user"), jobs.Queue("small"))

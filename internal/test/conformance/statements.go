@@ -13,7 +13,7 @@ func fenceList(id, attempt int64) string { return fmt.Sprintf("[[%d,%d]]", id, a
 // statements are some that change one job, by their names; each returns the number of changed rows.
 type statements map[string]func(context.Context, db.Querier) (int64, error)
 
-// holderStatements are those that only the holder of a running job may use.
+// holderStatements returns the statements that only the holder of a running job may use.
 func holderStatements(worker, id, attempt, now int64) statements {
 	return statements{
 		"CompleteJob": func(ctx context.Context, q db.Querier) (int64, error) {
@@ -49,7 +49,7 @@ func holderStatements(worker, id, attempt, now int64) statements {
 	}
 }
 
-// peoplesStatements are those by which people change waiting or running jobs.
+// peoplesStatements returns the statements by which people change waiting or running jobs.
 func peoplesStatements(id, now int64) statements {
 	return statements{
 		"CancelWaitingJob": func(ctx context.Context, q db.Querier) (int64, error) {

@@ -129,7 +129,7 @@ func testStopCancelled(f *fixture) {
 	want(f, "status", f.get(id).Status, jobs.StatusCancelled)
 }
 
-// stopWithin is how long a stop with short times may take on a slow machine. It took minutes when each end waited by itself.
+// stopWithin is the longest time for a stop with short times on a slow machine. It took minutes when each end waited by itself.
 const stopWithin = 10 * time.Second
 
 // stopLocked starts a runner with jobs of one attempt, keeps another transaction from being ended while their handlers end, or not,

@@ -23,7 +23,7 @@ var unableTests = []test{
 	{"StartsAnew", testUnableStartsAnew},
 }
 
-// uncalled is a handler that must not be called.
+// uncalled is a handler that fails the test when it is called.
 func (f *fixture) uncalled(_ context.Context, job jobs.Job) error {
 	f.Errorf("the handler was called for job %d", job.ID)
 	return nil
@@ -164,7 +164,7 @@ func testUnableMustStillStart(f *fixture) {
 	want(f, "status", f.get(id).Status, jobs.StatusCancelled)
 }
 
-// An attempt that a worker was able to make ends the row of those that were not: the delay grows from its beginning.
+// An attempt that a worker was able to make ends the row of unable attempts: the delay grows from its beginning.
 func testUnableStartsAnew(f *fixture) {
 	id := f.enqueue("k")
 	unable := func(context.Context, jobs.Job) error { return jobs.Unable(errors.New("no")) }

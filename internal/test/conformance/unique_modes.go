@@ -82,7 +82,7 @@ func (a *attempts) text() string {
 	return fmt.Sprint(a.list)
 }
 
-// held is a handler that waits for a value of go on.
+// held returns a handler that waits for a value of goOn.
 func (a *attempts) held(begun chan<- int64, goOn <-chan error) func(context.Context, jobs.Job) error {
 	return func(ctx context.Context, job jobs.Job) error {
 		a.begin(job)

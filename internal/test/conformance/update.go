@@ -172,7 +172,7 @@ func testUpdateRefused(f *fixture) {
 	}
 }
 
-// What was shown without its sensitive fields cannot be written back.
+// A value that was shown without its sensitive fields cannot be written back.
 func testUpdateRedacted(f *fixture) {
 	kind := jobs.Kind[json.RawMessage]{Name: "k", Sensitive: []string{"card.number"}}
 	secret := json.RawMessage(`{"card": {"number": "4000"}, "amount": 1}`)
@@ -211,7 +211,7 @@ func testUpdateRedacted(f *fixture) {
 	}
 }
 
-// Of an update and a claim of a job one wins: what an update has changed is what the handler sees, and a refused one it does not. So it is
+// Of an update and a claim of a job one wins: the handler sees the changes of an update, but not those of a refused one. The same holds
 // for a job that is handed over. The long form has 10,000 races.
 func testUpdateAgainstClaims(f *fixture) {
 	rounds := 25

@@ -48,7 +48,7 @@ func (f *fixture) wantWhy(id int64, want ...inspect.Reason) inspect.Diagnosis {
 	return d
 }
 
-// live waits until so many workers are registered.
+// live waits until n workers are registered.
 func (f *fixture) live(n int) {
 	f.Helper()
 	f.eventually("the workers are registered", func() bool {

@@ -89,7 +89,7 @@ func benchEnqueueMany(b *testing.B, client *jobs.Client) int {
 	return benchBatch
 }
 
-// benchTurn is a runner's transaction without the runner: it records the ends of a batch of jobs and claims the next.
+// benchTurn runs a runner's transaction without the runner: it records the ends of a batch of jobs and claims the next.
 func benchTurn(b *testing.B, client *jobs.Client) int {
 	benchFill(b, client, (b.N+1)*benchSlots)
 	store := client.Store()
@@ -150,7 +150,7 @@ func benchTurn(b *testing.B, client *jobs.Client) int {
 	return benchSlots
 }
 
-// benchDrain is the path of a job from its claim to its end. Its allocations and bytes are the same in each run.
+// benchDrain runs jobs from their claim to their end. Its allocations and bytes are the same in each run.
 func benchDrain(b *testing.B, client *jobs.Client) int {
 	benchFill(b, client, b.N)
 	runner, err := jobs.NewRunner(client, jobs.Config{
@@ -181,7 +181,7 @@ func benchFill(b *testing.B, client *jobs.Client, n int) {
 	}
 }
 
-// benchPayloads are of about 100 bytes.
+// benchPayloads returns n payloads of about 100 bytes each.
 func benchPayloads(n int) []json.RawMessage {
 	list := make([]json.RawMessage, n)
 	for i := range list {

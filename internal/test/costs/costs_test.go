@@ -192,7 +192,7 @@ type step struct {
 	want int64
 }
 
-// steps are the statements of a cycle and of the check before it. The wanted jobs have the first ids, and all are
+// steps returns the statements of a cycle and of the check before it. The wanted jobs have the first ids, and all are
 // alike.
 func steps() []step {
 	now := time.Now().UnixMicro()
@@ -234,7 +234,7 @@ func claims(t *testing.T, e engine) *figures {
 // memoryMore is less than one allocation a job.
 const memoryMore = 0.04
 
-// memory measures what is allocated.
+// memory measures allocations.
 func memory(t *testing.T, e engine) *figures {
 	t.Helper()
 	f := &figures{more: memoryMore}

@@ -1,4 +1,4 @@
-// Package costs tests what the queue costs, in figures that are the same on any machine and at any load: statements,
+// Package costs tests the costs of the queue, in figures that are the same on any machine and at any load: statements,
 // round trips, bytes of the write-ahead log, database pages, allocations. `make bench` measures seconds.
 //
 // The figures are compared with testdata. A change of the costs needs new files, written with

@@ -97,7 +97,7 @@ func cutLast(line string) (before, last string, ok bool) {
 	return strings.TrimSpace(line[:i]), line[i+1:], true
 }
 
-// tries is how often a cost is measured before it counts as higher: on a machine that stands still for seconds the
+// tries is the number of measurements before a cost counts as higher: on a machine that stands still for seconds the
 // queue's work by the clock adds to it, but a real rise shows each time.
 const tries = 3
 

@@ -15,7 +15,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// paced is how many jobs a second BenchmarkManyQueues enqueues.
+// paced is the number of jobs that BenchmarkManyQueues enqueues a second.
 const paced = 100
 
 // BenchmarkManyQueues measures a runner with 1, 100 and 1,000 queues, each in an empty database on which open makes two stores: by

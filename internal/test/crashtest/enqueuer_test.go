@@ -30,7 +30,7 @@ type mark struct {
 	N  int    `json:"n"`
 }
 
-// size is the number of jobs that the call adds: one and ten take turns.
+// size returns the number of jobs that the call adds: one and ten take turns.
 func (m mark) size() int {
 	if m.N%2 == 0 {
 		return 1

@@ -106,7 +106,7 @@ func (m mode) enqueue(ctx context.Context, client *jobs.Client, h *histories.Wri
 	return h.Write(answer)
 }
 
-// witness is a worker that records what its handlers see. Some attempts fail.
+// witness is a worker that records the payloads that its handlers get. Some attempts fail.
 func (r role) witness(ctx context.Context) error {
 	h, err := histories.Append(r.History, r.Name)
 	if err != nil {

@@ -95,8 +95,8 @@ func (b *bursts) killer() func() {
 	return func() { b.kill(i, before+more) }
 }
 
-// kill kills an enqueuer that has recorded so many events, and then a worker, in the middle of a run if there is one; others take their
-// places.
+// kill kills an enqueuer that has recorded a number of events, and then a worker, in the middle of a run if there is one; others take
+// their places.
 func (b *bursts) kill(i, events int) {
 	victim, j := b.enqueuers[i], rand.IntN(len(b.workers))
 	eventually(b.t, "the enqueuer has made some calls", func() bool { return len(b.events(victim)) >= events })

@@ -130,8 +130,8 @@ type terminator struct {
 	ended  int // after stop
 }
 
-// progress is how much the processes write to their histories before the next connection ends: about twenty events. So a
-// slow machine, which takes longer to make connections, loses as many of them a job as a fast one does.
+// progress is the size of the processes' new history, in bytes, after which the next connection ends: about twenty
+// events. So a slow machine, which takes longer to make connections, loses as many of them a job as a fast one does.
 const progress = 600 // bytes
 
 // terminate makes the server end a random one of the queue's connections, until stop: every 20 ms when the processes

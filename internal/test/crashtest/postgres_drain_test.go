@@ -101,7 +101,7 @@ func unfinished(t *testing.T, client *jobs.Client, queue string) int64 {
 	return 0
 }
 
-// statement is a statement of tests only.
+// statement returns a statement of tests only.
 func statement(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".sql")

@@ -81,7 +81,7 @@ func TestUserOfTheUnits(t *testing.T) {
 	}
 }
 
-// The notice names what is linked and what the pages embed; without a list of the modules there is no notice.
+// The notice names the linked modules and the embedded parts of the pages; without a list of the modules there is no notice.
 func TestNotice(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -160,7 +160,7 @@ func manifests(t *testing.T, file string) (list []*object) {
 	}
 }
 
-// stopsWithin is how long a worker takes to stop by default: Grace and StopTimeout.
+// stopsWithin is the default time, in seconds, that a worker takes to stop: Grace and StopTimeout.
 const stopsWithin = 25
 
 // The manifests have only fields that Kubernetes knows, give a worker the time that its stop takes, and ask it by its probes.

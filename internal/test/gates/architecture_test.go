@@ -100,7 +100,7 @@ func TestArchitectureNamesPlacesThatExist(t *testing.T) {
 	}
 }
 
-// faultOfPlace returns what is wrong with a place and how to mend its row, or "".
+// faultOfPlace returns the fault of a place and the remedy for its row, or "".
 func faultOfPlace(root string, found map[string][]string, p place) string {
 	if slices.Contains(found[p.identifier], p.file) {
 		return ""

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// usable are the licences that linked code may have: they require only that their text is kept.
+// usable returns the licences that linked code may have: they require only that their text is kept.
 func usable() []string { return []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0"} }
 
-// direct are the modules that the go.mod of a folder requires itself.
+// direct returns the modules that the go.mod of a folder requires itself.
 func direct(t *testing.T, folder string) []string {
 	t.Helper()
 	edit := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
@@ -46,7 +46,7 @@ func direct(t *testing.T, folder string) []string {
 // within reports whether a package's or module's path begins with that of a module.
 func within(module, path string) bool { return strings.HasPrefix(path+"/", module+"/") }
 
-// inner are the folders of modules inside this one.
+// inner returns the folders of modules inside this one.
 func inner() []string {
 	return []string{"bench", "examples/recipes", "internal/test/browser", "internal/checks", "internal/test/deploy", "internal/test/install", "metrics/promql"}
 }

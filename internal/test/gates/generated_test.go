@@ -24,8 +24,8 @@ const (
 	sqliteOnlyCode = "db/sqliteonly"
 )
 
-// An engine's rows and parameters convert to the neutral ones field for field, so both must be the same text, without the comments: those
-// that PostgreSQL's schema has of columns, which SQLite has no statement for.
+// An engine's rows and parameters convert to the neutral ones field for field, so both must be the same text, without the comments on
+// columns from PostgreSQL's schema, for which SQLite has no statement.
 func TestEnginesHaveTheSameQuerier(t *testing.T) {
 	for _, file := range []string{"querier.go", "models.go"} {
 		ours := uncommented(strings.Replace(read(t, sqliteCode+"/"+file), "package sqlite\n", "package postgres\n", 1))

@@ -24,7 +24,7 @@ var statement = regexp.MustCompile(`(?s)\b(SELECT\s.+\sFROM\s|SELECT\s+\w+\(|INS
 	`(CREATE|DROP|ALTER)\s+(TABLE|INDEX|VIEW|TRIGGER|UNIQUE)\s|PRAGMA\s+\w|VACUUM\b|BEGIN\s+IMMEDIATE)` +
 	`|^\s*(?i:select\s.+\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|create\s+table\s|pragma\s+\w+\s*=)`)
 
-// Their SQL is not the queue's: an application's, the administration of test servers, and what the queue is measured beside.
+// Their SQL is not the queue's: an application's, the administration of test servers, and the systems that the queue is compared with.
 var ownSQL = regexp.MustCompile(`^(examples|internal/test/testdb|bench)/`)
 
 func TestNoSQLInGoStrings(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Root is the repository's folder: the nearest one upwards with a go.mod.
+// Root returns the repository's folder: the nearest one upwards with a go.mod.
 func Root() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -65,8 +65,8 @@ func enter(root, path, name string) error {
 	return nil
 }
 
-// Foreign reports whether a folder holds what others wrote or what a build made: hidden folders, npm's modules, and the site of
-// `make docs`.
+// Foreign reports whether a folder holds files that others wrote or a build made: hidden folders, npm's modules, and the site
+// of `make docs`.
 func Foreign(path, name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "dist" || strings.HasSuffix(filepath.ToSlash(path), "site/src")
 }

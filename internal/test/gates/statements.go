@@ -22,7 +22,7 @@ type Statement struct {
 	Types   []string // of these values in Go, such as string or *int64
 }
 
-// Placeholders are the numbers of a statement's placeholders, ?1 or $1, each once and in order.
+// Placeholders returns the numbers of a statement's placeholders, ?1 or $1, each once and in order.
 func (s Statement) Placeholders() ([]int, error) {
 	var numbers []int
 	for _, match := range placeholder.FindAllStringSubmatch(s.SQL, -1) {

@@ -36,7 +36,7 @@ type Report struct {
 	Unexpected []string // there or run, and not enqueued, refused, or enqueued once and there twice
 	Doubled    []string // attempts that were started twice, jobs that were started after their end, and ticks with two jobs
 	Stale      []string // completions that were accepted from an attempt that was over
-	Unique     []string // jobs that were live at the same time with one unique key, but for the running one and its successor
+	Unique     []string // jobs that were live at the same time with one unique key, except the running one and its successor
 	Changed    []string // runs whose handler got other bytes than were enqueued
 	Left       []string // of forgotten users: jobs that carry something, and runs that began after the receipt
 	Older      []string // runs that saw another payload or priority than the newest acknowledged one, or at another time than promised
@@ -68,11 +68,11 @@ func Check(events []Event, rows []Row) Report {
 // enqueue is the enqueuers' record of one key.
 type enqueue struct {
 	unique  string
-	outcome What // Unknown until it was told
+	outcome What // Unknown until the answer
 	existed bool
 	job     int64
 	asked   int64 // when it was about to be enqueued
-	at      int64 // when its outcome was told
+	at      int64 // the time of the answer
 
 	mode          Mode
 	replaced      bool

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// good is a history of three jobs without a fault: the second ran twice, because its first worker died and a zombie's
-// completion was refused, and the outcome of the third's enqueue was never known.
+// good returns a history of three jobs without a fault: the second ran twice, because its first worker died and a
+// zombie's completion was refused, and the outcome of the third's enqueue was never known.
 func good() ([]Event, []Row) {
 	events := []Event{
 		{What: Invoke, Key: "one", Unique: "u", Process: "e", At: 10},

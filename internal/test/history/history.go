@@ -57,7 +57,7 @@ type Event struct {
 	Job     int64  `json:"job,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
 	Existed bool   `json:"existed,omitempty"`
-	Payload string `json:"payload,omitempty"` // its Digest: of an Invoke what is enqueued, of a Start what the handler got
+	Payload string `json:"payload,omitempty"` // its Digest: of the enqueued payload in an Invoke, of the handler's payload in a Start
 	User    string `json:"user,omitempty"`    // of an Invoke and a Forgotten
 	Process string `json:"process"`
 	At      int64  `json:"at"`
@@ -65,7 +65,7 @@ type Event struct {
 	// Of an enqueue or a change whose payload may be replaced, and of the start of such a job.
 	Mode     Mode  `json:"mode,omitempty"`     // of an Invoke
 	Replaced bool  `json:"replaced,omitempty"` // of an Acked
-	Priority int   `json:"priority,omitempty"` // of an Invoke: what is asked for; of a Start: what the job has
+	Priority int   `json:"priority,omitempty"` // of an Invoke: the requested one; of a Start: the job's
 	Quiet    int64 `json:"quiet,omitempty"`    // of an Invoke with Debounce
 	AtMost   int64 `json:"at_most,omitempty"`  // of an Invoke with Debounce; 0 for no bound
 	Due      int64 `json:"due,omitempty"`      // of a Start: the time that stands in the row
@@ -73,7 +73,7 @@ type Event struct {
 	Claimed  int64 `json:"claimed,omitempty"`  // of a Start: it was claimed no earlier
 }
 
-// Time is when it happened.
+// Time returns the time of the event.
 func (e Event) Time() time.Time { return time.UnixMicro(e.At) }
 
 // Writer appends to a history.

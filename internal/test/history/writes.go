@@ -23,7 +23,7 @@ type write struct {
 	key string
 }
 
-// toldAt is when the write certainly had happened.
+// toldAt returns a time at which the write certainly had happened.
 func (w write) toldAt() int64 {
 	if w.outcome != Acked {
 		return math.MaxInt64
@@ -41,7 +41,7 @@ type subject struct {
 	runs   []Event // the first start of each attempt, by attempt
 }
 
-// first is the start of the first attempt; false when that was not recorded, because its process died before.
+// first returns the start of the first attempt; false when it was not recorded, because its process died before.
 func (s *subject) first() (Event, bool) {
 	if len(s.runs) == 0 || s.runs[0].Attempt != 1 {
 		return Event{}, false
@@ -49,7 +49,7 @@ func (s *subject) first() (Event, bool) {
 	return s.runs[0], true
 }
 
-// added is the write that added the job, if that was acknowledged.
+// added returns the write that added the job, if it was acknowledged.
 func (s *subject) added() (write, bool) {
 	i := slices.IndexFunc(s.writes, func(w write) bool { return !w.existed })
 	if i < 0 {
@@ -126,7 +126,7 @@ func (w write) count(r *Report, seen bool) {
 	}
 }
 
-// uniqueOf is the unique key of a job.
+// uniqueOf returns the unique key of a job.
 func (c *collected) uniqueOf(s *subject) string {
 	for _, w := range s.writes {
 		return w.unique

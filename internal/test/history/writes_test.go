@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// replaced is a history without a fault. Job 1 is debounced: "b" replaces "a", and its worker dies. While it runs, "c" adds its successor,
-// which "d", of unknown outcome, replaces. Job 3 is updated twice; the third update is refused, because it runs.
+// replaced returns a history without a fault. Job 1 is debounced: "b" replaces "a", and its worker dies. While it runs, "c" adds its
+// successor, which "d", of unknown outcome, replaces. Job 3 is updated twice; the third update is refused, because it runs.
 func replaced() ([]Event, []Row) {
 	debounce := func(key string, at int64) Event {
 		return Event{What: Invoke, Key: key, Unique: "u", Mode: Debounce, Quiet: 100, AtMost: 300, At: at}

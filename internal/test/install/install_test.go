@@ -26,8 +26,8 @@ func TestInstallTheCommand(t *testing.T) {
 	}
 }
 
-// A program of one engine gets what stands in its golden file: the modules that it links, those that its go.sum has a download for, and
-// those of which only the version counts, because sqluice needs them elsewhere: they rise where the program had an older one.
+// A program of one engine gets the modules of its golden file: the linked ones, those that its go.sum has a download for, and those of
+// which only the version counts, because sqluice needs them elsewhere: they rise where the program had an older one.
 func TestImport(t *testing.T) {
 	long(t)
 	version, env := release(t)
@@ -79,7 +79,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// mainLines is how many lines the function main of a first program has at most.
+// mainLines is the largest number of lines of the function main of a first program.
 const mainLines = 30
 
 // wantGreeting runs a program of testdata, which docs/start.md quotes.

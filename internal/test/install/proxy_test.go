@@ -16,7 +16,7 @@ import (
 
 const path = "github.com/sqluice/sqluice"
 
-// root is the module's folder.
+// root returns the module's folder.
 func root(t *testing.T) string {
 	t.Helper()
 	folder, err := filepath.Abs("../../..")
@@ -79,7 +79,7 @@ func glob(t *testing.T, pattern string) []string {
 	return list
 }
 
-// goCommand runs the go command, which must succeed, and returns what it prints.
+// goCommand runs the go command, which must succeed, and returns its output.
 func goCommand(t *testing.T, env []string, folder string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", args...)

@@ -24,7 +24,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// programs are the languages of the examples: how their programs are run, and what must be there for it.
+// programs holds the languages of the examples: the commands of their programs, and the tools that they need.
 var programs = []struct {
 	language, suffix, command string
 	check                     []string // that the command must run

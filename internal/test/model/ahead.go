@@ -10,8 +10,8 @@ import (
 // isAhead reports whether a time of the past lies so far in the future that a clock wrote it that was ahead.
 func (q *queue) isAhead(t time.Time) bool { return t.After(q.now.Add(time.Minute)) }
 
-// mendAhead lets what a clock wrote that was ahead go on from now: keys that are taken for a time, pauses that end by themselves, and
-// schedules.
+// mendAhead lets the times that a clock wrote while it was ahead go on from now: keys that are taken for a time, pauses that end by
+// themselves, and schedules.
 func (q *queue) mendAhead() {
 	for k, taken := range q.periods {
 		if q.isAhead(taken.since) && q.isAhead(taken.until) {

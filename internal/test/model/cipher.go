@@ -10,7 +10,7 @@ type valueKeys struct {
 	Payload, Progress, Result, LastError string
 }
 
-// textKeys are those of the texts of an attempt.
+// textKeys holds the keys of the texts of an attempt.
 type textKeys struct {
 	Message, Stack string
 }

@@ -38,7 +38,7 @@ func (q *queue) untied(n int64) int64 {
 	return n
 }
 
-// better is the order in which jobs of a queue are claimed.
+// better compares jobs by the order in which they are claimed from a queue.
 func better(a, b *job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.RunAfter.Compare(b.RunAfter), cmp.Compare(a.ID, b.ID))
 }

@@ -57,7 +57,7 @@ func (d drain) of(j jobs.Job, id int64, run int) ending {
 	return d.endings[(id+int64(j.Attempt))%int64(len(d.endings))]
 }
 
-// retryDelay is the retry delay of the kinds.
+// retryDelay returns the retry delay of the kinds.
 func retryDelay(n int) time.Duration { return time.Duration(n-1) * time.Second }
 
 // aStack stands for every stack that Go wrote.
@@ -141,7 +141,7 @@ func (q *queue) fail(j *job, f fence, o outcome) {
 	q.record(f, o)
 }
 
-// drainAhead is how soon a job must fall due for a drain to wait for it.
+// drainAhead is the time within which a job must fall due for a drain to wait for it.
 const drainAhead = 50 * time.Millisecond
 
 // busy reports whether a drain would wait for a job of a queue and kind: for a running one, one that is pending

@@ -136,7 +136,7 @@ type clock struct {
 	process atomic.Int64 // how long the processes have lived: no person can set it
 }
 
-// sinceStart is the processes' clock.
+// sinceStart returns the time of the processes' clock.
 func (c *clock) sinceStart() time.Time { return start.Add(time.Duration(c.process.Load())) }
 
 func (c *clock) now() time.Time { return time.UnixMicro(c.micros.Load()).UTC() }
@@ -221,7 +221,7 @@ func (e *engine) elsewhere(ctx context.Context, do func(port.Store) error) error
 	return errors.Join(do(clocked{port.StoreOf(store), e.clock}), store.Close())
 }
 
-// job is an engine's job with the model's ids.
+// job returns an engine's job with the model's ids.
 func (e *engine) job(j jobs.Job) jobs.Job {
 	j.ID, j.WorkerID = e.jobs.from(j.ID), e.workers.from(j.WorkerID)
 	return j

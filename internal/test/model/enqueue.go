@@ -64,7 +64,7 @@ func (q *queue) enqueueItems(items []item) ([]jobs.Receipt, error) {
 	return receipts, nil
 }
 
-// bySort is the order in which items are added.
+// bySort compares items by the order in which they are added.
 func bySort(a, b item) int {
 	rank := func(it item) (rank int, kind, key, id string) {
 		switch {
@@ -127,7 +127,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// settleOverdue does what a worker does from time to time, and a drain when it begins.
+// settleOverdue does a worker's work of each look, and a drain's when it begins.
 func (q *queue) settleOverdue() {
 	q.mendAhead()
 	q.expire()

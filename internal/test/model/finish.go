@@ -84,7 +84,7 @@ const (
 // outcome is the end of an attempt that did not simply succeed.
 type outcome struct {
 	fate    fate
-	delay   time.Duration // of retried and snoozed; of unable what is added to the delay that grows
+	delay   time.Duration // of retried and snoozed: the delay; of unable: the addition to the delay that grows
 	cause   jobs.Cause    // of a failure
 	message string
 	stack   string

@@ -15,7 +15,7 @@ const forgotten = `"` + jobs.Forgotten + `"`
 // isForgotten reports whether a job was erased.
 func (j *job) isForgotten() bool { return string(j.Payload) == forgotten }
 
-// forgetUser cancels the live jobs of a user, deletes the user's schedules and erases what the ended jobs carry.
+// forgetUser cancels the live jobs of a user, deletes the user's schedules and erases the values of the ended jobs.
 func (q *queue) forgetUser(user string) inspect.Forgotten {
 	done := inspect.Forgotten{}
 	for _, name := range slices.Sorted(maps.Keys(q.schedules)) {
@@ -42,7 +42,7 @@ func (q *queue) forgetUser(user string) inspect.Forgotten {
 	return done
 }
 
-// erase erases what a job carries, and reports whether anything of the job's row changed.
+// erase erases the values of a job, and reports whether anything of the job's row changed.
 func (j *job) erase() bool {
 	changed := !j.isForgotten() || j.Metadata != nil || j.Tags != nil || j.Progress != nil || j.Result != nil || j.LastError != ""
 	j.Payload, j.keys = json.RawMessage(forgotten), valueKeys{}

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// keyring is what a program has to encrypt and decrypt with. The zero value encrypts nothing.
+// keyring holds a program's keys to encrypt and decrypt with. The zero value encrypts nothing.
 type keyring struct {
 	ids    []string // of its keys, the one to encrypt with first
 	client jobs.Cipher
@@ -33,7 +33,7 @@ func newKeyring(ids ...string) keyring {
 	return k
 }
 
-// stored returns what a runner stores in place of a value.
+// stored returns the text that a runner stores in place of a value.
 func (k keyring) stored(kind string, column cipher.Column, value []byte) string {
 	text, err := k.values.JSON(kind, column, value)
 	if err != nil {
@@ -42,7 +42,7 @@ func (k keyring) stored(kind string, column cipher.Column, value []byte) string 
 	return text
 }
 
-// open returns the value of what is stored, or why there is none, which differs from all values.
+// open returns the value of a stored text, or the reason why there is none, which differs from all values.
 func (k keyring) open(kind string, column cipher.Column, stored string) json.RawMessage {
 	value, err := k.values.Open(kind, column, stored)
 	if err != nil {

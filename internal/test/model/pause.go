@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// paused names what a pause stops claims of: a kind in a queue, or the whole queue when the kind is empty.
+// paused names the kind in a queue that a pause stops claims of, or the whole queue when the kind is empty.
 type paused struct{ queue, kind string }
 
 // pause is the row of a pause.

@@ -18,16 +18,16 @@ type place struct {
 	code        bool // a program brings the rule along
 }
 
-// rule is how long jobs are kept after their end, and since when that holds.
+// rule holds the time for which jobs are kept after their end, and the time since which that holds.
 type rule struct {
 	keep time.Duration // whole microseconds, or jobs.Forever
 	at   time.Time
 }
 
-// keeping is how long a pruner keeps jobs of which no rule says anything.
+// keeping holds the times for which a pruner keeps jobs without a rule.
 type keeping map[jobs.Status]time.Duration
 
-// setRule says how long jobs are kept, and reports whether that changed anything.
+// setRule sets the time for which jobs are kept, and reports whether that changed anything.
 func (q *queue) setRule(at place, keep time.Duration, bad bool) (bool, error) {
 	if bad {
 		return false, errInvalid
@@ -142,10 +142,10 @@ func (q *queue) soonest(otherwise keeping) time.Duration {
 	return shortest
 }
 
-// lookAgain is how long a pruner may know nothing of what became of a job that it has read.
+// lookAgain is the longest time for which a pruner may miss the changes of a job that it has read.
 const lookAgain = 2 * time.Hour
 
-// pruner is what a pruner remembers. Only the latest time is known at which it reads a job again.
+// pruner holds a pruner's memory. Only the latest time is known at which it reads a job again.
 type pruner struct {
 	keep           keeping
 	clock, process time.Time // the queue's clock and the process's when it began to remember; zero before
@@ -154,8 +154,8 @@ type pruner struct {
 	latest         map[int64]time.Time // by the process's clock
 }
 
-// pass returns the jobs that a pass at a time of the process's clock must remove, and those that it may: it need not know of each that its
-// time is over. All others must stay. The newest job is emptied in place of being removed.
+// pass returns the jobs that a pass at a time of the process's clock must remove, and the jobs that it may remove: it need not know for
+// each that its time is over. All others must stay. The newest job is emptied in place of being removed.
 func (p *pruner) pass(q *queue, process time.Time) (must, may []*job) {
 	if q.soonest(p.keep) == math.MaxInt64 {
 		return nil, nil
@@ -196,7 +196,7 @@ func (q *queue) newest() *job {
 	return q.jobs[len(q.jobs)-1]
 }
 
-// empty erases what a job carries, with its keys and its errors.
+// empty erases the values of a job, with its keys and its errors.
 func (j *job) empty() {
 	j.erase()
 	j.UniqueKey, j.RequestID, j.UserID, j.attempts = "", "", "", nil

@@ -44,7 +44,7 @@ func (s *schedule) between(first, until time.Time, n int) []time.Time {
 	return list
 }
 
-// note notes what came of a tick, in place of what is noted of it.
+// note records the outcome of a tick, in place of its earlier record.
 func (s *schedule) note(t jobs.ScheduleTick) {
 	if i := s.index(t.Tick); i >= 0 {
 		t.MissedSince = s.ticks[i].MissedSince
@@ -55,12 +55,12 @@ func (s *schedule) note(t jobs.ScheduleTick) {
 	slices.SortFunc(s.ticks, func(a, b jobs.ScheduleTick) int { return b.Tick.Compare(a.Tick) })
 }
 
-// index returns the place of what is noted of a tick, or -1.
+// index returns the index of a tick's record, or -1.
 func (s *schedule) index(tick time.Time) int {
 	return slices.IndexFunc(s.ticks, func(t jobs.ScheduleTick) bool { return t.Tick.Equal(tick) })
 }
 
-// putSchedule adds a schedule, or replaces what was said of it. Its next tick stays unless its times change.
+// putSchedule adds a schedule, or replaces the one with its name. Its next tick stays unless its times change.
 func (q *queue) putSchedule(s schedule) {
 	s.Start, s.Created, s.Updated, s.key = q.now, q.now, q.now, q.key
 	s.Next = s.next(q.now)
@@ -193,7 +193,7 @@ func (q *queue) addTick(s *schedule, tick time.Time) int64 {
 	return j.ID
 }
 
-// serve does what a worker does that has looked after schedules, pauses and jobs all the time since a moment.
+// serve does the work of a worker that has looked after schedules, pauses and jobs all the time since a moment.
 func (q *queue) serve(since time.Time) {
 	q.mendAhead()
 	q.resumeDue()
@@ -211,7 +211,7 @@ func (q *queue) isLive(id int64) bool {
 	return j != nil && j.live()
 }
 
-// fire does what is due of a schedule.
+// fire handles the due ticks of a schedule.
 func (q *queue) fire(s *schedule, since time.Time) {
 	s.Updated = q.now
 	q.settleOwed(s)
@@ -249,7 +249,7 @@ func (q *queue) settleOwed(s *schedule) {
 	q.enqueueTick(s, owed, replaced)
 }
 
-// take enqueues the job of a tick, or does what the schedule says when the last one has not ended.
+// take enqueues the job of a tick, or follows the schedule's overlap when the last one has not ended.
 func (q *queue) take(s *schedule, at time.Time) {
 	overlap := jobs.Overlap(s.Overlap)
 	if overlap == jobs.OverlapAllow || !q.isLive(s.LastJob) {

@@ -13,8 +13,8 @@ type settings struct {
 	timeout  time.Duration
 }
 
-// declareSettings puts in force what a starting runner declares of its kinds, also for the jobs that are there. What was declared of other
-// kinds stays.
+// declareSettings puts in force the settings that a starting runner declares of its kinds, also for existing jobs. Declarations of other
+// kinds stay.
 func (q *queue) declareSettings(kinds []string, declared map[string]settings) {
 	for _, kind := range kinds {
 		q.settings[kind] = declared[kind]
@@ -26,7 +26,7 @@ func (q *queue) declareSettings(kinds []string, declared map[string]settings) {
 	}
 }
 
-// resolve sets what a job leaves to its kind.
+// resolve sets the fields that a job leaves to its kind.
 func (q *queue) resolve(j *jobs.Job) {
 	s := q.settings[j.Kind]
 	if j.MaxAttemptsFrom != jobs.SettingOfJob {

@@ -34,8 +34,8 @@ func (m *machine) useKeys() {
 	}
 }
 
-// rekey encrypts everything with the newest key, most often a new one, and takes the others away: what it missed cannot be decrypted any
-// more.
+// rekey encrypts everything with the newest key, most often a new one, and takes the others away: a value that it missed cannot be
+// decrypted any more.
 func (m *machine) rekey(t *rapid.T) {
 	if !seldom(t, "the key that there is", 3) {
 		m.changeKey(t)

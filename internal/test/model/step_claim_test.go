@@ -77,7 +77,7 @@ func jobIDs(list []jobs.Job) []int64 {
 	return ids
 }
 
-// claimed is the part of a job that a claim returns, without what the job leaves to its kind.
+// claimed returns the part of a job that a claim returns, without the fields that the job leaves to its kind.
 func claimed(j jobs.Job) jobs.Job {
 	if j.MaxAttemptsFrom != jobs.SettingOfJob {
 		j.MaxAttempts = 0

@@ -50,7 +50,7 @@ func (m *machine) blur(t *rapid.T, f fence) fence {
 	return f
 }
 
-// fences are those of some jobs that a worker holds, or believes to hold: each job once.
+// fences returns the fences of some jobs that a worker holds, or believes to hold: each job once.
 func (m *machine) fences(t *rapid.T, worker int64) []fence {
 	var list []fence
 	if len(m.model.jobs) == 0 {
@@ -166,7 +166,7 @@ func (m *machine) isRecorded(f fence) bool {
 	return j != nil && j.Status == jobs.StatusDone && int64(j.Attempt) == f.attempt && j.WorkerID == f.worker
 }
 
-// endOf is the good end of an attempt, as its worker records it, with the model's ids.
+// endOf returns the good end of an attempt, as its worker records it, with the model's ids.
 func (m *machine) endOf(f fence) *lifecycle.End {
 	job := jobs.Job{}
 	if j := m.model.job(f.job); j != nil {

@@ -113,7 +113,7 @@ func (m *machine) peek(t *rapid.T) {
 	})
 }
 
-// claimableAgrees checks what the statements for many queues say of one.
+// claimableAgrees compares the statements for many queues with the one for a single queue.
 func claimableAgrees(ctx context.Context, q db.Querier, kinds, queue string, claimable bool) error {
 	listed, err := q.ListClaimableQueues(ctx, db.ListClaimableQueuesParams{
 		Kinds: kinds, Queues: string(encoded([][2]string{{"none", ""}, {queue, ""}})),

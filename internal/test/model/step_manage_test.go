@@ -50,7 +50,7 @@ func (m *machine) cancel(t *rapid.T) {
 	each(m, "cancel", want, wantErr, func(e *engine) (jobs.Status, error) { return e.client.Cancel(m.ctx, e.jobs.to(id)) })
 }
 
-// retry retries any job. Failed and cancelled ones, and those that wait for another attempt, are drawn more often.
+// retry retries any job. Failed and cancelled jobs, and jobs that wait for another attempt, are drawn more often.
 func (m *machine) retry(t *rapid.T) {
 	id := m.jobWith(t, func(j *job) bool {
 		return j.Status == jobs.StatusFailed || j.Status == jobs.StatusCancelled || j.Status == jobs.StatusScheduled && j.Attempt > 0
@@ -91,7 +91,7 @@ func (m *machine) remove(t *rapid.T) {
 	})
 }
 
-// prune deletes jobs that have ended: most often those that ended before, or up to, the end of one of them.
+// prune deletes jobs that have ended: most often the jobs that ended before, or up to, the end of one of them.
 func (m *machine) prune(t *rapid.T) {
 	status, age := jobs.StatusPending, time.Duration(-1)
 	ended := m.model.having(func(j *job) bool { return !j.live() })
@@ -107,7 +107,7 @@ func (m *machine) prune(t *rapid.T) {
 	each(m, "prune", want, wantErr, func(e *engine) (int64, error) { return inspect.New(e.client).Prune(m.ctx, status, age) })
 }
 
-// expire does what a runner's service does with jobs that were not started in time.
+// expire does the work of a runner's service on jobs that were not started in time.
 func (m *machine) expire(t *rapid.T) {
 	want := m.model.expire()
 	t.Logf("expire: %d", want)
@@ -117,7 +117,7 @@ func (m *machine) expire(t *rapid.T) {
 	})
 }
 
-// settleOverdue does what a drain does when it begins, and a scheduler each second.
+// settleOverdue does the work of a drain when it begins, and of a scheduler each second.
 func (m *machine) settleOverdue(t *rapid.T) {
 	m.model.settleOverdue()
 	t.Log("settle what is overdue")
@@ -137,7 +137,7 @@ func (m *machine) advance(t *rapid.T) {
 			}
 		}
 	}
-	var ends []time.Duration // of what is in maps, so in no order
+	var ends []time.Duration // read from maps, so in no order
 	for _, taken := range m.model.periods {
 		ends = append(ends, taken.until.Sub(m.model.now))
 	}

@@ -155,7 +155,7 @@ func declaredRules(ctx context.Context, q db.Querier) (map[string]time.Duration,
 	return keeps, err
 }
 
-// retention is the pruner of an engine.
+// retention returns the pruner of an engine.
 func (m *machine) retention(store port.Store, keep keeping) *prune.Retention {
 	return &prune.Retention{
 		Scope: &port.Scope{Store: store}, Notes: &refusal.Notes{}, Process: m.clock.sinceStart,
@@ -307,7 +307,7 @@ func (m *machine) pruneOnce(t *rapid.T, keep keeping) {
 	})
 }
 
-// pruneBeforeDrain removes what a runner's pruner may remove or empty at its own time.
+// pruneBeforeDrain removes the jobs that a runner's pruner may remove or empty at its own time.
 func (m *machine) pruneBeforeDrain(t *rapid.T) {
 	const forever = 1 // of keepings
 	m.pruneOnce(t, keepings[forever])

@@ -90,7 +90,7 @@ func (m *machine) runSchedule(t *rapid.T) {
 	})
 }
 
-// serve does what a worker's scheduler does that has looked since a moment.
+// serve does the work of a worker's scheduler that has looked since a moment.
 func (m *machine) serve(t *rapid.T) {
 	since := m.model.now.Add(-pick(t, "looked for", append([]time.Duration{0}, periods...)))
 	before := m.model.lastJob

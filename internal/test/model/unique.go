@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// uniqueMode is what becomes of an enqueue whose unique key is taken.
+// uniqueMode says what an enqueue does whose unique key is taken.
 type uniqueMode string
 
 const (
@@ -28,7 +28,7 @@ type unique struct {
 // keyOf is a unique key, which belongs to a kind.
 type keyOf struct{ kind, key string }
 
-// period is from when and until when a key is taken, and the job that has taken it, whose row may be gone.
+// period is the time from and until which a key is taken, and the job that has taken it, whose row may be gone.
 type period struct {
 	since, until time.Time
 	job          int64

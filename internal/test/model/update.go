@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// update is what a caller changes of a job that waits; nil for what stays.
+// update holds the changes of a waiting job by a caller; nil for a field that stays.
 type update struct {
 	priority, maxAttempts *int
 	queue                 *string

@@ -138,7 +138,7 @@ func merged(list []failedError) []failedError {
 	return all
 }
 
-// frequent is the order of the report.
+// frequent compares rows by the order of the report.
 func frequent(a, b failedError) int {
 	return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), b.LastSeen.Compare(a.LastSeen), cmp.Compare(b.ExampleID, a.ExampleID))
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/sqluice/sqluice/internal/test/serveruser"
 )
 
-// initdbArguments are those of every cluster.
+// initdbArguments holds the arguments of initdb for every cluster.
 var initdbArguments = []string{"--username=sqluice", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"}
 
-// initialize fills the data folder of a new cluster. initdb takes seconds, and a copy of what it made before a tenth of that. What
-// it made is kept in the user's cache folder, for each version of the server.
+// initialize fills the data folder of a new cluster. initdb takes seconds, and a copy of its earlier result a tenth of that. The
+// result is kept in the user's cache folder, for each version of the server.
 func (c *Cluster) initialize(tb testing.TB, binaries string) {
 	tb.Helper()
 	kept := keptFiles(tb, c.server)

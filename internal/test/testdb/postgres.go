@@ -152,8 +152,8 @@ func (p *Postgres) leave(tb testing.TB) {
 	p.admin = nil
 }
 
-// creation is the statement that makes a database. A server from version 15 on copies files: its default, which writes each page to the
-// WAL, takes twice as long.
+// creation returns the statement that makes a database. A server from version 15 on copies files: its default, which writes each page
+// to the WAL, takes twice as long.
 func creation(conn *pgx.Conn, name, template string) string {
 	statement := "CREATE DATABASE " + name + " TEMPLATE " + template
 	major, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")

@@ -41,7 +41,7 @@ func (s *Shared) Run(m *testing.M) (code int) {
 	return code
 }
 
-// outliving is a test whose server remains when it ends. What it says later, it says itself.
+// outliving is a test whose server remains when it ends. It prints later messages itself.
 type outliving struct {
 	testing.TB
 	shared *Shared

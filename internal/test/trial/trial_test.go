@@ -72,7 +72,7 @@ func copyTree(t *testing.T) tree {
 	return tree{t, root}
 }
 
-// sources leaves out what is not the project's own.
+// sources leaves out files that are not the project's own.
 type sources struct{ fs.FS }
 
 func (s sources) ReadDir(name string) ([]fs.DirEntry, error) {
