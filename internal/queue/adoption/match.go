@@ -22,7 +22,7 @@ type Match struct {
 	Own        []string              // the parts that the owner of the database has added
 }
 
-// DifferentError names what differs between a database and the nearest version of the schema.
+// DifferentError names the differences between a database and the nearest version of the schema.
 type DifferentError struct {
 	Version     int64
 	Differences []string
@@ -37,11 +37,11 @@ func (e *DifferentError) Error() string {
 		e.Version, strings.Join(e.Differences, "\n  "), e.Elsewhere)
 }
 
-// Find runs the migrations of a set one after the other by apply, which returns the parts of the schema after each, and returns the newest
-// version that equals the parts of a database. It returns a DifferentError when none does.
+// Find runs the migrations of a set one after the other by apply, which returns the parts of the schema after each. It returns the newest
+// version whose parts equal those of a database, and a DifferentError when there is none.
 //
-// The match has each of the owner's migrations that the database shows: it has what they make of the queue's tables. It ends before the
-// first that makes nothing of them, or that needs tables of the application: nothing shows whether that one ran, and goose runs it.
+// The match has each of the owner's migrations whose changes of the queue's tables the database has. It ends before the first migration
+// that changes none of them, or that needs tables of the application: nothing shows whether that one ran, and goose runs it.
 func Find(set migration.Set, have []Part, elsewhere string, apply func(up string) ([]Part, error)) (Match, error) {
 	var match Match
 	var nearest *DifferentError

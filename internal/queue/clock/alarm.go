@@ -24,7 +24,7 @@ func NewAlarm(now func() time.Time) *Alarm { return &Alarm{now: now, ring: make(
 // Ring returns the channel.
 func (a *Alarm) Ring() <-chan struct{} { return a.ring }
 
-// Set makes the alarm ring at t, or not at all when t is zero, in place of what was set before. It may ring early.
+// Set makes the alarm ring at t, or not at all when t is zero, in place of its earlier time. It may ring early.
 func (a *Alarm) Set(t time.Time) {
 	a.Stop()
 	if t.IsZero() {

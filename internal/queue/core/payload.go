@@ -127,7 +127,7 @@ func hexRune(digits []byte) rune {
 	return rune(n)
 }
 
-// AppendString appends s to dst as a JSON string. s is valid UTF-8, so only what JSON forbids is escaped.
+// AppendString appends s to dst as a JSON string. s is valid UTF-8, so only the characters that JSON forbids are escaped.
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

@@ -49,7 +49,7 @@ const secondsOfDay = 24 * 60 * 60
 // nextLocal returns the first second from n on whose fields match. n and the result count seconds from 1970 on a local clock. ok is
 // false when there is none before limit.
 func (s *Spec) nextLocal(n, limit int64) (int64, bool) {
-	t := time.Unix(n, 0).UTC() // whose fields are those of the local clock
+	t := time.Unix(n, 0).UTC() // its fields are those of the local clock
 	day, ofDay := t.Day(), t.Hour()*3600+t.Minute()*60+t.Second()
 	for first := time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC); n < limit; day, ofDay, n = 1, 0, first.Unix() {
 		end := first.AddDate(0, 1, 0)

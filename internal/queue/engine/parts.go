@@ -91,7 +91,7 @@ type Migrations interface {
 	// that is bytes is an error on SQLite, and its hexadecimal text on PostgreSQL.
 	ReadColumn(ctx context.Context, c Column, after, n int64) ([]ColumnValue, error)
 
-	// WriteColumn sets such values, in one transaction. It skips values whose row does not exist.
+	// WriteColumn sets the values of a column, in one transaction. It skips values whose row does not exist.
 	WriteColumn(ctx context.Context, c Column, values []ColumnValue) error
 }
 
@@ -118,7 +118,7 @@ type Upkeep interface {
 	// Backup writes a consistent copy of the database to a new file while everything runs.
 	Backup(ctx context.Context, path string) error
 
-	// BackupTo writes such a copy to w.
+	// BackupTo writes the same copy to w.
 	BackupTo(ctx context.Context, w io.Writer) error
 
 	// EngineVersion names the engine and its version, for people.

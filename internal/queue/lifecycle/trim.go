@@ -25,7 +25,7 @@ func (f *finisher) trim(ctx context.Context, e *End) error {
 	return f.q.TrimJobAttempts(ctx, db.TrimJobAttemptsParams{JobID: e.Job.ID, Last: attempt - KeptAttempts})
 }
 
-// trimReturned removes such rows of all jobs of a worker that returns some of them, once for each worker.
+// trimReturned does so for all jobs of a worker that returns some of them, once for each worker.
 func (f *finisher) trimReturned(ctx context.Context, all groups) error {
 	trimmed := map[int64]bool{}
 	for h := range all {
@@ -40,7 +40,7 @@ func (f *finisher) trimReturned(ctx context.Context, all groups) error {
 	return nil
 }
 
-// trimHeld removes such rows of all jobs that a worker holds.
+// trimHeld does so for all jobs that a worker holds.
 func trimHeld(ctx context.Context, q db.Querier, worker int64) error {
 	return q.TrimHeldAttempts(ctx, db.TrimHeldAttemptsParams{WorkerID: worker, Kept: KeptAttempts})
 }

@@ -50,7 +50,7 @@ func TestPruneAgain(t *testing.T) {
 }
 
 // Where many jobs end, each pass finds about pruneMany of them, or more when pruneMany would take less than the shortest pause.
-// Where few end, a pass finds those of a minute.
+// Where few end, a pass finds the jobs of a minute.
 func TestKeepPruning(t *testing.T) {
 	for _, test := range []struct {
 		name        string

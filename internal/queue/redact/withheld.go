@@ -23,8 +23,8 @@ type textSpan struct{ from, to int }
 func Withhold(text string, values []string) string { return WithholdCut(text, values, CutEnds{}) }
 
 // WithholdCut returns text with [jobtype.Redacted] in place of the marked values in it and of the parts of values that a cut left: at
-// the ends of the text that may be cut, and before an ellipsis. Where text itself was shortened to what is searched, or the
-// search would take too long, it returns [jobtype.Redacted] alone.
+// the ends of the text that may be cut, and before an ellipsis. Where text itself was shortened for the search, or the search would
+// take too long, it returns [jobtype.Redacted] alone.
 func WithholdCut(text string, values []string, ends CutEnds) string {
 	if len(values) == 0 || text == "" {
 		return text
@@ -146,7 +146,7 @@ func bordersOf(s string) []int {
 	return borders
 }
 
-// replaceSpans puts [jobtype.Redacted] in place of the spans; those that overlap or touch become one.
+// replaceSpans puts [jobtype.Redacted] in place of the spans; overlapping or touching spans become one.
 func replaceSpans(text string, spans []textSpan) string {
 	if len(spans) == 0 {
 		return text

@@ -19,8 +19,8 @@ const lockedPause = 10 * time.Second
 const resultsMost = 4 << 20
 
 // ledger lists the attempts of a run: the running ones, the ended ones that the loop has not recorded yet, and the ones whose ends the
-// database refuses. Its mutex, which no other type locks, also guards the fields of slots and what an attempt changes: an attempt that
-// frees a slot joins the ended ones at one moment, and the loop takes both at one moment.
+// database refuses. Its mutex, which no other type locks, also guards the fields of slots and the mutable fields of attempts: an
+// attempt that frees a slot joins the ended ones at one moment, and the loop takes both at one moment.
 type ledger struct {
 	changed chan struct{} // a signal to the loop: an attempt has ended, or a slot is free
 

@@ -12,7 +12,7 @@ const (
 	// prefetchGoal is the longest time that a prefetched job should wait for its slot.
 	prefetchGoal = 20 * time.Millisecond
 
-	// prefetchFor is the longest time that such a job waits for its slot. Then it is given back, for other workers to run.
+	// prefetchFor is the longest time that a prefetched job waits for its slot. Then it is given back, for other workers to run.
 	prefetchFor = 100 * time.Millisecond
 
 	// prefetchPause is the number of cycles without prefetching after a cycle that had to give jobs back.

@@ -39,8 +39,8 @@ func suspicion() step {
 	}}
 }
 
-// putOff puts off, at no cost, all of a queue's claimed jobs that are on their last chance except the best one, and that as
-// well if the worker already runs such a job.
+// putOff puts off, at no cost, all claimed jobs of a queue on their last chance except the best one. It also puts off that
+// one if the worker already runs such a job.
 func (c *cycle) putOff(ctx context.Context, q db.Querier, _ string, claimed []*Attempt) ([]*Attempt, error) {
 	last := func(a *Attempt) bool { return c.env.config.lastChance(&a.job) }
 	if !slices.ContainsFunc(claimed, last) {

@@ -30,9 +30,9 @@ const putTries = 5
 // mostCompared is the number of last ticks of each specification that are compared.
 const mostCompared = 1000
 
-// Put adds a schedule or replaces the one with its name. Of the ticks that are due by the old times and have not been served, those that
-// the new times share are caught up, as the new catch_up says; the last other one is recorded as missed. q must be that of an insert:
-// fired says whether jobs were enqueued.
+// Put adds a schedule or replaces the one with its name. Of the ticks that are due by the old times and not served yet, the ones that
+// the new times share are caught up, as the new catch_up says; the last of the others is recorded as missed. q must be that of an
+// insert: fired says whether jobs were enqueued.
 func Put(ctx context.Context, q db.Querier, row db.PutScheduleParams, now time.Time, fired *Fired) (Change, error) {
 	for range putTries {
 		before, err := Get(ctx, q, row.Name)
