@@ -29,7 +29,7 @@ type Backoff struct {
 	workers    func() int64 // returns the number of live workers
 	vain       int          // looks in a row that found nothing
 	late       int          // how many times in a row other workers were faster
-	paused     bool         // since the last look that found a job, the producer has paused
+	paused     bool         // the producer has paused since the last look that found a job
 	quietUntil time.Time
 }
 

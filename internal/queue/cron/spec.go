@@ -8,7 +8,7 @@ import (
 // Spec says when something is due again and again. It is immutable and may be used concurrently. The zero value is never due.
 type Spec struct {
 	text  string
-	every time.Duration // of @every; otherwise the fields below apply
+	every time.Duration // the interval of @every; otherwise the fields below apply
 
 	second, minute, hour, month uint64 // a bit for each value
 	day                         days

@@ -26,14 +26,14 @@ type Declaration struct {
 	ID, Subject, Name string
 	Body              string // a JSON object, without secrets
 
-	schedule db.PutScheduleParams // of a schedule
-	keeps    bool                 // of a kind: a rule says how long its done jobs are kept
+	schedule db.PutScheduleParams // the row of a schedule
+	keeps    bool                 // true for a kind with a rule on how long its done jobs are kept
 	keep     *int64               // that time in microseconds, nil for ever
 }
 
 // Settings holds the settings that a program declares of a kind. A zero value is not set, and not in the body.
 type Settings struct {
-	Version     int      `json:"version,omitempty"` // of the payload's form
+	Version     int      `json:"version,omitempty"` // the version of the payload's form
 	MaxAttempts int      `json:"max_attempts,omitempty"`
 	Timeout     int64    `json:"timeout,omitempty"` // microseconds
 	Queue       string   `json:"queue,omitempty"`

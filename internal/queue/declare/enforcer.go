@@ -81,7 +81,7 @@ func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 type pending struct {
 	Declaration
 	inForce bool          // the content is in force already
-	rule    *db.Retention // of a kind: the retention rule that programs declared before; nil for none
+	rule    *db.Retention // the retention rule that programs declared for the kind before; nil for none
 }
 
 // pending returns the contents that the worker must put in force.
@@ -171,7 +171,7 @@ func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 		if _, err := q.LockDeclarations(ctx, w.ID); err != nil {
 			return false, err
 		}
-		due, err := e.pending(ctx, q, w, all) // as they are now, under the locks
+		due, err := e.pending(ctx, q, w, all) // read again, under the locks
 		if err != nil {
 			return false, err
 		}

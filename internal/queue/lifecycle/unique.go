@@ -42,7 +42,7 @@ type Row struct {
 
 // Inserted is the result of inserting a row.
 type Inserted struct {
-	ID       int64 // of the inserted job, or of the job that has the row's unique key or request id
+	ID       int64 // the id of the inserted job, or of the job that has the row's unique key or request id
 	Existed  bool
 	Replaced bool // that job got the payload and the options of the row
 }

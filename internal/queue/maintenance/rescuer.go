@@ -227,7 +227,7 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 		if done.ended = n > 0; err != nil || !done.ended {
 			return done, err
 		}
-		if end.EndReason == core.EndStopped && ids == "" { // in other cases the database may refuse some of them
+		if end.EndReason == core.EndStopped && ids == "" { // for other reasons the database may refuse some of them
 			if done.released, err = lifecycle.ReleaseHeld(ctx, q, now, end.ID); err != nil {
 				return done, err
 			}

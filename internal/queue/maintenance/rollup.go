@@ -138,7 +138,7 @@ func addUp(ctx context.Context, scope *engine.Scope, durations stats.Durations, 
 	for more := true; more && err == nil; {
 		more, err = a.next(ctx)
 	}
-	if err == nil && a.left != nil { // without notes
+	if err == nil && a.left != nil { // the durations are added without notes
 		if err = a.add(ctx, 0, a.left); err == nil {
 			a.left, a.refused = nil, nil
 		}

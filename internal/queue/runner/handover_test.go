@@ -69,7 +69,7 @@ func TestRunsThatTakeAJob(t *testing.T) {
 		}
 		d.remove(s)
 		left := restingRun(t)
-		d.remove(left) // is not there
+		d.remove(left) // removing an absent attempt changes nothing
 		d.add(left)
 		d.remove(left)
 		if d.reserve("k", "q") != nil {

@@ -33,8 +33,8 @@ type heartbeat struct {
 	orphans  *orphans
 	stop     context.CancelFunc // stops the run, like the end of its context
 
-	lastTick  time.Time // by the process's clock
-	lastClock time.Time // by the clock of the leases, which can be set, and runs on while the machine sleeps
+	lastTick  time.Time // the last look, by the process's clock
+	lastClock time.Time // the last look, by the clock of the leases, which can be set, and runs on while the machine sleeps
 	renewed   time.Time
 	trustFrom time.Time // leases are not judged before this time
 }

@@ -25,8 +25,8 @@ type ledger struct {
 	changed chan struct{} // a signal to the loop: an attempt has ended, or a slot is free
 
 	mu       sync.Mutex
-	running  map[fence]*Attempt // from the claim until the end is recorded
-	ended    []*Attempt         // to be recorded
+	running  map[fence]*Attempt // attempts from the claim until the end is recorded
+	ended    []*Attempt         // attempts whose ends wait to be recorded
 	refused  map[fence]*Attempt // the database refused their ends, which are recorded again later
 	cycles   cycles
 	life     life
