@@ -7,8 +7,8 @@ const (
 	// writes at a time. Others wait for SQLite's write lock for five seconds: holdGoal is small enough for a dozen busy workers.
 	holdGoal = 100 * time.Millisecond
 
-	// batchLeast is the smallest batch that holdGoal leaves a cycle. batchSlots is the batch of the first cycle, and of each
-	// cycle of a queue with at least as many slots.
+	// batchLeast is the smallest batch that holdGoal leaves a cycle. Each cycle, also the first one, may claim as many jobs as
+	// there are slots, up to batchSlots.
 	batchLeast = 10
 	batchSlots = 100
 )

@@ -140,7 +140,7 @@ func (h *heartbeat) look(ctx context.Context) error {
 	if err := h.checkRow(ctx); err != nil {
 		return err
 	}
-	// Uses the clock as it was when the look began: a later step shows only at the next look.
+	// before is the clock as it was when the look began: a later step shows only at the next look.
 	before := core.Micros(clock)
 	if now.Before(h.trustFrom) {
 		before = 0
