@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// groupCheckEvery is how often killRest checks whether a process group is empty: the kernel does not notify.
+// groupCheckEvery is the interval at which killRest checks whether a process group is empty: the kernel does not notify.
 const groupCheckEvery = 20 * time.Millisecond
 
 // The signals go to the process group of the program. A group that has ended makes the send fail, which is no error here.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// patience is how long a worker that was asked to stop may take before it is killed.
+// patience is the time after which a worker that was asked to stop is killed.
 const patience = 15 * time.Second
 
 // fleet holds the demo's worker processes. One goroutine at a time may call its methods.

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// MaxBytes is how many bytes a job can have: its payload and metadata, and room for the rest.
+// MaxBytes is the largest size of a job in bytes: its payload and metadata, and room for the rest.
 const MaxBytes = 2*jobs.MaxPayload + 64<<10
 
 // Common has the fields of a job that is enqueued at once or by a schedule. Fields that are left out have the library's defaults.

@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Choice is what a caller gives. Zero values are not given; at most one of Mode, Debounce and For may be, and only with a key.
+// Choice holds a caller's values. Zero values are not given; at most one of Mode, Debounce and For may be, and only with a key.
 type Choice struct {
 	Key      string
 	Mode     string // keep, replace or again
