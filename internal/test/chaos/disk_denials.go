@@ -17,7 +17,7 @@ import (
 // denial is a permission that the system takes away and gives back. Processes keep the files that they have open.
 type denial struct {
 	name string
-	path string // of what is refused, from the folder of the database
+	path string // the refused file or folder, from the folder of the database
 	mode os.FileMode
 	met  bool // also to processes that have the database open
 }

@@ -19,7 +19,7 @@ const (
 	doForget = "forget"
 )
 
-// enqueuerName begins the names of enqueuers, which are in their payloads and nowhere else in the database.
+// enqueuerName begins the names of enqueuers, which only their payloads contain, and no other part of the database.
 const enqueuerName = "enqueuer "
 
 // keysOf returns the keys with some ids.
@@ -32,7 +32,7 @@ func keysOf(ids []string) []jobs.Key {
 	return list
 }
 
-// cipherOf returns what encrypts with the first key; without keys it encrypts nothing.
+// cipherOf returns the cipher that encrypts with the first key; without keys it encrypts nothing.
 func cipherOf(ids []string) (jobs.Cipher, error) {
 	if len(ids) == 0 {
 		return jobs.Cipher{}, nil
@@ -69,7 +69,7 @@ func (p *player) forget(ctx context.Context) error {
 	return p.notes.Write(history.Event{What: history.Forgotten, User: p.User})
 }
 
-// failsNow reports whether a handler fails, and then reports what it works on as progress.
+// failsNow returns an error when the handler must fail, after it has recorded args as the job's progress.
 func (p *player) failsNow(ctx context.Context, job jobs.Job, args label) error {
 	if !p.Fails || p.number(8) > 0 {
 		return nil

@@ -212,10 +212,10 @@ func (p *process) events() ([]history.Event, error) {
 	return list, err
 }
 
-// errGivenUp is the error of a wait that is hopeless.
+// errGivenUp is the error of a wait that cannot succeed.
 var errGivenUp = errors.New("given up waiting until")
 
-// until waits for a condition, and gives up when a wait is hopeless.
+// until waits for a condition, and stops when it can no longer hold.
 func until(ctx context.Context, what string, holds func() (bool, error)) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

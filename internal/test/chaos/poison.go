@@ -123,7 +123,7 @@ func (f *fleet) poisoned(ctx context.Context, name string) (poison int64, others
 	return poison, others, nil
 }
 
-// died checks that the process was ended by poison, and by nothing else.
+// died checks that poison ended the process, and no other fault.
 func died(p *process) error {
 	for _, sign := range []string{"poison in a goroutine", "out of memory", "cannot allocate memory"} {
 		if p.stderr.holds(sign) {

@@ -313,7 +313,7 @@ func (p *player) handle(ctx context.Context, job jobs.Job, args label, released 
 	select {
 	case <-wait:
 	case <-cancelled:
-		// A handler that lost its job reports it as done all the same: its end must be refused.
+		// A handler that lost its job still reports it as done: its end must be refused.
 		if !errors.Is(context.Cause(ctx), jobs.ErrLeaseLost) {
 			return ctx.Err()
 		}

@@ -47,7 +47,7 @@ func laneVersions() lane {
 	}}
 }
 
-// onQueues runs fn n times, each time with an empty queue of its own.
+// onQueues runs fn n times, each time with a separate empty queue.
 func onQueues(ctx context.Context, t *trial, n int, fn func(round int, f *fleet) error) error {
 	one := func(round int, address string, open func() (jobs.Store, error)) error {
 		store, err := open()

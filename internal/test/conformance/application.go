@@ -10,7 +10,7 @@ var applicationTests = []test{
 	{"ForeignKeys", testForeignKeys},
 }
 
-// What an application has marked to go with its job goes when the library removes the job, by whatever way.
+// Rows that an application ties to its job are removed when the library removes the job, in any way.
 func testForeignKeys(f *fixture) {
 	f.sql("create_invoices_cascade")
 	remove := map[string]func(id int64){

@@ -285,7 +285,7 @@ func testEncryptedLargest(f *fixture) {
 	}
 }
 
-// What stands for an encrypted value is not taken for one.
+// The text that stands for an encrypted value is not accepted as a value.
 func testEncryptedRefused(f *fixture) {
 	_, err := f.client.Enqueue(f.ctx, "k", json.RawMessage(`"sqluice:encrypted:1:a:AAAA"`))
 	wantInvalid(f, "a payload that looks encrypted", err)

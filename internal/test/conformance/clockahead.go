@@ -60,7 +60,7 @@ func (c *clockAhead) look() {
 	}
 }
 
-// lasting returns the names of what would last longer than it was to, by the right clock.
+// lasting returns the names of the rows that would last longer than intended, by the right clock.
 func (c *clockAhead) lasting() (names []string) {
 	c.Helper()
 	soon := core.Micros(c.fixture.store.Now().Add(time.Minute + core.ClockAhead))

@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Store is an engine's store together with what tests need beyond the public API.
+// Store is an engine's store together with the functions that tests need beyond the public API.
 type Store interface {
 	engine.Store
 	engine.StoreCarrier

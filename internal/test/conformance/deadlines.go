@@ -242,7 +242,7 @@ func (d *deadlines) wantAll() {
 	}
 }
 
-// callAll makes all calls at once and checks what they return.
+// callAll makes all calls at once and checks their results.
 func (d *deadlines) callAll(o Obstacle) {
 	type end struct {
 		name string

@@ -18,7 +18,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// declarationTests cover what programs declare: the newest content that a live worker declares is in force.
+// declarationTests cover the declarations of programs: the newest content that a live worker declares is in force.
 var declarationTests = []test{
 	{"OfTheNewestLiveWorker", testNewestDeclaration},
 	{"KeepFollowsTheLiveWorkers", testKeepOfLiveWorkers},
@@ -31,7 +31,7 @@ var declarationTests = []test{
 	{"OfALaterForm", testLaterDeclaration},
 }
 
-// declaring starts a runner of a process of its own that declares the schedule s.
+// declaring starts a runner of a separate process that declares the schedule s.
 func (f *fixture) declaring(spec, payload string) *running {
 	f.Helper()
 	r := f.runner(f.elsewhere(), jobs.Config{}, on("k", nothing))
@@ -95,7 +95,7 @@ func testKeepOfLiveWorkers(f *fixture) {
 	keeps(720 * time.Hour)
 }
 
-// After a deploy that was given up the old program cannot run jobs of the new one's version, which is said before it tries.
+// After an abandoned deploy the old program cannot run jobs of the new one's version, which is reported before it tries.
 func testUnknownVersion(f *fixture) {
 	in := inspect.New(f.client)
 	kind := func(version int) jobs.Kind[json.RawMessage] {

@@ -295,7 +295,7 @@ func testManyCallers(f *fixture) {
 	want(f, "jobs", stats.Jobs[jobs.StatusPending]+stats.Jobs[jobs.StatusScheduled], int64(len(seen)))
 }
 
-// A payload that is nil is an empty object, in whatever way a job comes to be.
+// A nil payload is an empty object, in whichever way a job is added.
 func testNilPayload(f *fixture) {
 	one, err := f.client.Enqueue(f.ctx, "k", nil)
 	f.must(err)

@@ -39,7 +39,7 @@ var expiryTests = []test{
 type lateClock struct {
 	engine.Store
 	late *atomic.Int64 // nanoseconds
-	next int64         // what late becomes at the next claim
+	next int64         // the value of late from the next claim on
 }
 
 func (c *lateClock) Now() time.Time { return c.Store.Now().Add(time.Duration(c.late.Load())) }

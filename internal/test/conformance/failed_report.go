@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// Jobs with one text whose last attempts failed by different causes are in different groups, each with the cause of its own.
+// Jobs with one text whose last attempts failed by different causes are in different groups, each with its own cause.
 func testFailedReportCauses(f *fixture) {
 	ids := map[jobs.Cause]int64{
 		jobs.CauseError:   f.enqueue("k", jobs.MaxAttempts(1)),

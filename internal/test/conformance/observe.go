@@ -183,7 +183,7 @@ func testObserveFates(f *fixture) {
 	}
 }
 
-// The recorded fate of the job counts, not what its handler returned afterwards.
+// The recorded fate of the job counts, not the later result of its handler.
 func testObserveCompleteTx(f *fixture) {
 	client, seen := f.observed()
 	id := f.enqueue("k")

@@ -15,8 +15,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// OtherLanguage runs a program in another language, which runs the statements of an engine's testdata/other_language.sql, and checks what
-// comes of them: each feature can be used by a plain INSERT.
+// OtherLanguage runs a program in another language, which runs the statements of an engine's testdata/other_language.sql, and checks
+// their effects: each feature can be used by a plain INSERT.
 func OtherLanguage(t *testing.T, client *jobs.Client, program string, arguments ...string) {
 	t.Helper()
 	ctx := t.Context()

@@ -206,8 +206,8 @@ func testGoexit(f *fixture) {
 	}
 }
 
-// testUndecodable: a payload that is not of the handler's type is retried as an error is, with a cause of its own, by which the report of
-// failed jobs has it when no attempt is left.
+// testUndecodable checks that a payload that does not fit the handler's type is retried like an error, with a separate cause, under which
+// the report of failed jobs lists it when no attempt is left.
 func testUndecodable(f *fixture) {
 	receipt, err := f.client.Enqueue(f.ctx, "letter", json.RawMessage(`{"to": 7}`), jobs.MaxAttempts(3))
 	f.must(err)

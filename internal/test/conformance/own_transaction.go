@@ -49,7 +49,7 @@ func testOwnCommitted(f *fixture) {
 	}
 }
 
-// What fn did is gone when it returns an error, panics or calls runtime.Goexit.
+// The work of fn is undone when it returns an error, panics or calls runtime.Goexit.
 func testOwnNotCommitted(f *fixture) {
 	refused := errors.New("refused")
 	for name, end := range map[string]func() error{

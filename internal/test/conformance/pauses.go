@@ -138,7 +138,7 @@ func testKindPauseRefused(f *fixture) {
 	f.wantMoved("a pause of a kind", err)
 }
 
-// Every statement that claims, or says what can be claimed, knows the pause.
+// Every statement that claims, or reports claimable jobs, respects the pause.
 func testNoStatementClaimsPaused(f *fixture) {
 	g := f.ghost("g", time.Hour)
 	f.Cleanup(func() { f.must(g.release(true)) })

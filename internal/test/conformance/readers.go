@@ -100,8 +100,8 @@ func testStatementsOfManyWaiters(f *fixture) {
 	}
 }
 
-// A single waiter reads its job, with what its kind declares, at the start and at the end. Other jobs that end, and the looks between, cost it one cheap
-// statement each.
+// A single waiter reads its job, with its kind's declaration, at the start and at the end. Other jobs that end, and the looks between,
+// cost it one cheap statement each.
 func testStatementsOfALoneWaiter(f *fixture) {
 	var mu sync.Mutex
 	names := map[string]int{}

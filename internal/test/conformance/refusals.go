@@ -24,7 +24,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// RunRefusals tests that a rule of the application which refuses some jobs keeps nothing else from them: the rules are those of
+// RunRefusals tests that a rule of the application which refuses some jobs affects no others: the rules are those of
 // testdata/application_rules.sql, which exec runs, for jobs of the kind many by their ids.
 func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store Store, text string) error) {
 	rules := func(f *fixture, name string) {

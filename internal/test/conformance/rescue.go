@@ -230,9 +230,9 @@ func testUnknownHolder(f *fixture) {
 	f.wantError(id, jobs.CauseCrash, "unknown")
 }
 
-// testNoLock: a worker without a lock, as behind a pooler, lives until its lease is over.
-// A backup that is restored has running jobs, whose workers' leases are over and whose locks are gone. A worker rescues them at its start,
-// also one that does not live until it judges leases: two thirds of its own after the start.
+// testNoLock checks that a worker without a lock, as behind a pooler, lives until its lease is over. A restored backup has running jobs,
+// whose workers' leases are over and whose locks are gone. A worker rescues them at its start, also one that ends before it judges
+// leases: two thirds of its own lease after the start.
 func testRestoredBackup(f *fixture) {
 	id := f.many(1)[0]
 	g := f.ghost("of the backup", -time.Second)

@@ -92,7 +92,7 @@ func testDelayIsCut(f *fixture) {
 	}
 }
 
-// testLogSaysWhen: the log of a failed attempt says after what time the job is retried, or that it is not.
+// testLogSaysWhen checks that the log of a failed attempt says after what time the job is retried, or that it is not.
 func testLogSaysWhen(f *fixture) {
 	failure := func(context.Context, jobs.Job) error { return errors.New("broken") }
 	kind := func(name string, delay time.Duration) jobs.Kind[json.RawMessage] {

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// A client that reveals errors decrypts them and nothing else, and the audit log names who asked for which.
+// A client that reveals errors decrypts them and nothing else, and the audit log names the actor and the errors that it asked for.
 func testRevealErrors(f *fixture) {
 	c := f.encrypting("a")
 	kind := jobs.Kind[json.RawMessage]{Name: "k", Sensitive: []string{"pin"}}

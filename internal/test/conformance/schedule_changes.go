@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// scheduleChangeTests cover what people and programs say of schedules.
+// scheduleChangeTests cover the changes of schedules by people and programs.
 var scheduleChangeTests = []test{
 	{"Options", testScheduleOptions},
 	{"Changes", testScheduleChanges},

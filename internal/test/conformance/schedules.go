@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// scheduleTests cover what schedules are and what becomes of their ticks, by a clock of their own.
+// scheduleTests cover schedules and the outcomes of their ticks, by a separate clock.
 var scheduleTests = []test{
 	{"AJobForEachTick", testJobForEachTick},
 	{"CatchUp", testCatchUp},
@@ -28,7 +28,7 @@ var scheduleTests = []test{
 	{"HistoryIsBounded", testScheduleHistory},
 }
 
-// ticking is a schedule under a clock of its own, which begins at a whole minute.
+// ticking is a schedule under a separate clock, which begins at a whole minute.
 type ticking struct {
 	*fixture
 	name  string

@@ -168,7 +168,7 @@ func testSensitiveInTransaction(f *fixture) {
 			f.wantHidden(id)
 		}
 	}
-	// Another process finds the marks there and need not mark again, whatever becomes of its transactions.
+	// Another process finds the marks there and need not mark again, whatever the outcome of its transactions.
 	other := f.elsewhere()
 	for _, end := range []error{rollback, nil} {
 		var id int64

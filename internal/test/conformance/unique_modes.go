@@ -17,7 +17,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// uniqueModeTests cover what becomes of an enqueue whose unique key is taken.
+// uniqueModeTests cover enqueues whose unique key is taken.
 var uniqueModeTests = []test{
 	{"Replace", testUniqueReplace},
 	{"ReplaceKeepsARunningJob", testUniqueReplaceRunning},

@@ -9,8 +9,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// An enqueue that waited for others with its key knows an earlier time than they do. The job is due the quiet time after the newest of them
-// all the same, also when it is a successor, and no later than its bound. A time to start by that counts from the due time goes with it.
+// An enqueue that waited for others with its key knows an earlier time than they do. The job is still due the quiet time after the newest
+// of them, also when it is a successor, and no later than its bound. A time to start by that counts from the due time moves with it.
 func testDebounceWaited(f *fixture) {
 	behind := clocked{engine.StoreOf(f.elsewhere().Store()), new(atomic.Int64)}
 	client := jobs.New(engine.SealStore(behind))

@@ -26,7 +26,7 @@ var updateTests = []test{
 	{"GivesAnotherKey", testUpdateKey},
 }
 
-// Another payload has all attempts, and the job keeps its time; a change of anything else leaves the attempts as they are.
+// Another payload restores all attempts, and the job keeps its time; any other change leaves the attempts as they are.
 func testUpdateStartsAnew(f *fixture) {
 	id := f.enqueue("k", jobs.MaxAttempts(2))
 	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return jobs.RetryIn(time.Hour, errors.New("bad")) }))

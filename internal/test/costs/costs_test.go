@@ -252,7 +252,7 @@ func memory(t *testing.T, e engine) *figures {
 	return f
 }
 
-// allocated adds what run allocates for each of n jobs.
+// allocated adds the allocations of run for each of n jobs.
 func (f *figures) allocated(what string, n int, run func()) {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -29,7 +29,7 @@ const logMore = 0.05
 // claimMore is the allowed variation of the pages by the server's own bookkeeping of free space and visible pages.
 const claimMore = 0.1
 
-// TestPostgres has a separate cluster, in which nothing else runs.
+// TestPostgres has a separate cluster for itself.
 func TestPostgres(t *testing.T) {
 	cluster := testdb.StartCluster(t, map[string]string{
 		"autovacuum": "off", "full_page_writes": "off", "checkpoint_timeout": "1d", "max_wal_size": "16GB",

@@ -25,8 +25,8 @@ func TestPostgresProcesses(t *testing.T) {
 	}
 }
 
-// A transaction that has read the queue stays open while jobs come and go, so that no row version that it may see can
-// be removed. The jobs are done all the same, each once, and the transaction still sees the queue as it was.
+// A transaction that has read the queue stays open while jobs are added and removed, so that no row version that it may
+// see can be removed. The jobs are still done, each once, and the transaction still sees the queue as it was.
 func TestPostgresOldSnapshot(t *testing.T) {
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	enqueueMany(t, client, "block", 3, jobs.Queue("before"))

@@ -1,3 +1,3 @@
-// Package deploy checks the files of folder deploy: units of systemd, manifests of Kubernetes, the Dockerfile. It is a module of its own,
+// Package deploy checks the files of folder deploy: units of systemd, manifests of Kubernetes, the Dockerfile. It is a separate module,
 // because the types of Kubernetes are many.
 package deploy

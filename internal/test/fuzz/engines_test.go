@@ -36,7 +36,7 @@ func engines(f *testing.F) []engine {
 	return []engine{{"SQLite", jobs.New(testdb.SQLite(f))}, {"PostgreSQL", jobs.New(store)}}
 }
 
-// refused reports whether an input was refused as such. Any other error is a fault.
+// refused reports whether an input was refused in the documented way. Any other error is a fault.
 func refused(t *testing.T, e engine, what string, err error) bool {
 	t.Helper()
 	var invalid *jobs.InvalidError

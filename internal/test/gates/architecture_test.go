@@ -40,7 +40,7 @@ func section(t *testing.T, heading string) string {
 // namedFile is a path in backquotes: a file of this module, or a folder.
 var namedFile = regexp.MustCompile("`((?:cmd|admin|metrics|telemetry|jobs|internal|db|sql)/[a-z0-9_/.]+)`")
 
-// What docs/architecture.md names is there.
+// The files that docs/architecture.md names exist.
 func TestArchitectureNamesFilesThatExist(t *testing.T) {
 	names := namedFile.FindAllStringSubmatch(architecture(t), -1)
 	if len(names) < 50 {
@@ -74,7 +74,7 @@ func placesOf(cell string) (places []place) {
 	return places
 }
 
-// The table "Where is X" names files that declare what they are named for.
+// The table "Where is X" names files that declare the objects of their rows.
 func TestArchitectureNamesPlacesThatExist(t *testing.T) {
 	found := declarations(t)
 	rows := 0

@@ -38,7 +38,7 @@ func TestComplexityIsBounded(t *testing.T) {
 	}
 }
 
-// excesses returns what in the files of a package is beyond the bounds.
+// excesses returns the parts of the files of a package that are beyond the bounds.
 func excesses(list []source) []string {
 	faults := overfull(list)
 	for _, file := range list {

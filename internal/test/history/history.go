@@ -17,9 +17,9 @@ import (
 type What string
 
 const (
-	// Invoke, and then one of Acked, Refused and Unknown, belong to an enqueue, which Key names. A process that died
-	// left the Invoke alone, which is like Unknown. An Acked with Existed says that a job with the unique key existed, and
-	// with Replaced too that it has the payload and the options of the enqueue now. With the mode Update they belong to a
+	// Invoke, and then one of Acked, Refused and Unknown, belong to an enqueue, which Key names. A process that died left
+	// only the Invoke, which is like Unknown. An Acked with Existed says that a job with the unique key existed, and with
+	// Replaced also that it now has the payload and the options of the enqueue. With the mode Update they belong to a
 	// change of a job.
 	Invoke  What = "invoke"
 	Acked   What = "acked"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Digest returns what an event says of a payload.
+// Digest returns the beginning of a payload's SHA-256, by which events identify the payload.
 func Digest(payload []byte) string {
 	sum := sha256.Sum256(payload)
 	return hex.EncodeToString(sum[:8])

@@ -1,3 +1,3 @@
-// Package install tests what others get: the command by `go install`, a program that imports the queue, and builds for other systems.
-// It is a module of its own, because nothing of it is needed by those others.
+// Package install tests the installed forms: the command by `go install`, a program that imports the queue, and builds for other
+// systems. It is a separate module, because its requirements are needed nowhere else.
 package install

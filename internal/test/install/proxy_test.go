@@ -31,9 +31,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// release packs the module as it is here into a folder that serves as a proxy, and returns its version and an environment in which the go
-// command takes it from there, and all other modules from where it takes them otherwise. The version is a new one each time, since the go
-// command keeps for ever what it gets of one. That goes with the test.
+// release packs the working tree of the module into a folder that serves as a proxy, and returns its version and an environment in which
+// the go command takes it from there, and all other modules from their usual places. The version is a new one each time, since the go
+// command keeps downloaded versions for ever. The test removes it at its end.
 func release(t *testing.T) (version string, env []string) {
 	t.Helper()
 	version = fmt.Sprintf("v0.0.0-0.installed.%d", time.Now().UnixNano())

@@ -35,7 +35,7 @@ func keyIf(there bool, key string) string {
 	return ""
 }
 
-// rekey encrypts everything with the newest key: what has an older one, and with plain also what has none.
+// rekey encrypts with the newest key all values with an older one, and with plain also the plain ones.
 func (q *queue) rekey(plain bool) inspect.Rekeyed {
 	done := inspect.Rekeyed{Keys: map[string]int64{}}
 	outdated := func(there bool, key string) bool { return there && key != q.key && (key != "" || plain) }

@@ -149,7 +149,7 @@ func (e *engine) allFailed(ctx context.Context) ([]int64, error) {
 	}
 }
 
-// report returns the errors of the report of failed jobs with the model's ids, and checks that groups differ in what they are grouped by.
+// report returns the errors of the report of failed jobs with the model's ids, and checks that groups differ in their keys.
 func (e *engine) report(ctx context.Context, f inspect.FailedFilter) ([]failedError, error) {
 	report, err := inspect.New(e.client).FailedReport(ctx, f)
 	var list []failedError

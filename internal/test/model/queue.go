@@ -22,7 +22,7 @@ type queue struct {
 	periods    map[keyOf]period // the unique keys that were taken for a time
 	schedules  map[string]*schedule
 	rules      map[place]rule
-	settings   map[string]settings // what counts for the jobs of kinds, by name
+	settings   map[string]settings // the settings of kinds, by name
 	key        string              // the id of the key that programs encrypt with; empty for none
 	lastJob    int64               // the largest id that was ever given
 	lastWorker int64

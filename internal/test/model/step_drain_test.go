@@ -45,7 +45,7 @@ func (m *machine) drainAs(t *rapid.T, d drain) {
 	for name := range d.queues { // the drain would wait for a job of a test worker, and for a clock that stands still
 		d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool { return ready.busy(name, kind) })
 	}
-	// A runner promotes so many at once; then the order is undefined.
+	// A runner promotes at most 100 jobs at once; beyond that the order is undefined.
 	if len(d.kinds) == 0 || len(m.model.having(m.model.isDue)) > 100 {
 		return
 	}

@@ -176,7 +176,7 @@ func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
 	}
 }
 
-// uniqueOption draws a unique key and what becomes of an enqueue when it is taken.
+// uniqueOption draws a unique key and the mode of an enqueue when it is taken.
 func (m *machine) uniqueOption(t *rapid.T, o *order) jobs.EnqueueOption {
 	o.UniqueKey = pick(t, "unique key", keys)
 	taken := m.model.having(func(j *job) bool { return j.Status == jobs.StatusRunning && j.UniqueKey != "" })
