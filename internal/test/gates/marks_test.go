@@ -1,6 +1,10 @@
 package gates_test
 
-import "testing"
+import (
+	"go/parser"
+	"go/token"
+	"testing"
+)
 
 // Every mark is found in each kind of file, and plain sentences have none.
 func TestMarksAreFound(t *testing.T) {
@@ -31,6 +35,34 @@ func TestMarksAreFound(t *testing.T) {
 	for name, text := range good {
 		if faults := textFaults(t, name, text); len(faults) > 0 {
 			t.Errorf("%s: %q", name, faults)
+		}
+	}
+}
+
+// A doc comment without a noun is found at each kind of declaration, and one with a verb or a noun is not.
+func TestDocCommentsWithoutANounAreFound(t *testing.T) {
+	for text, want := range map[string]int{
+		"// f is that of a job.\nfunc f() {}":                                   1,
+		"// f is\n// whether it runs.\nfunc (x T) f() {}":                       1,
+		"// T are those that wait.\ntype T struct{}":                            1,
+		"// most is how many jobs one statement claims.\nconst most = 1":        1,
+		"const (\n// most is how long it waits.\nmost = 1\n)":                   1,
+		"var (\n// a is when it ends.\na int\n// b is why.\nb int\n)":           2,
+		"type T struct {\n// A is where it stands.\nA int\n}":                   1,
+		"type T interface {\n// F is what it does.\nF()\n}":                     1,
+		"// f returns what it is told.\nfunc f() {}":                            0,
+		"// f reports whether x is how it was.\nfunc f() {}":                    0,
+		"// most is the number of jobs. It is what one claims.\nconst most = 1": 0,
+		"// g is how it begins.\nfunc f() {}":                                   0,
+		"func f() {}":                                                           0,
+	} {
+		set := token.NewFileSet()
+		tree, err := parser.ParseFile(set, "", "package a\n\n"+text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if faults := docFaults(set, tree); len(faults) != want {
+			t.Errorf("%q has the faults %v, not %d", text, faults, want)
 		}
 	}
 }

@@ -38,6 +38,11 @@ var marks = []mark{
 // nameMark matches names that stand for an unnamed actor.
 var nameMark = regexp.MustCompile(`(?i:some|any|every)body|[nN]obody|(?i:whoever)`)
 
+// docMark matches the words after the identifier of a doc comment that name no noun.
+var docMark = regexp.MustCompile(`^(is|are) (that|those|what|how|when|where|who|why|whether)\b`)
+
+const docRemedy = "go on with a verb (returns, reports whether, holds), or with is the and a noun (is the number of, is the longest time)"
+
 // passage is a piece of text of a file.
 type passage struct {
 	line int
@@ -70,6 +75,60 @@ func TestPlainWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A doc comment goes on after its identifier with a verb or a noun. This does not yet hold for the packages below jobs.
+func TestDocCommentsNameTheNoun(t *testing.T) {
+	for _, s := range written(t) {
+		if strings.HasPrefix(s.path, "jobs/") {
+			continue
+		}
+		for _, fault := range docFaults(s.set, s.tree) {
+			t.Errorf("%s:%d: %s", s.path, fault.line, fault.text)
+		}
+	}
+}
+
+// docFaults returns the faults of the doc comments of a file that begin with their identifier.
+func docFaults(set *token.FileSet, tree *ast.File) (faults []passage) {
+	check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
+		for _, name := range names {
+			after, ok := strings.CutPrefix(joined(doc.Text()), name.Name+" ")
+			if at := docMark.FindString(after); ok && at != "" {
+				text := fmt.Sprintf("%q: %s", name.Name+" "+at, docRemedy)
+				faults = append(faults, passage{set.Position(doc.Pos()).Line, text})
+			}
+		}
+	}
+	ast.Inspect(tree, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.FuncDecl:
+			check(n.Doc, n.Name)
+		case *ast.GenDecl:
+			check(n.Doc, namesOf(n.Specs)...)
+		case *ast.TypeSpec:
+			check(n.Doc, n.Name)
+		case *ast.ValueSpec:
+			check(n.Doc, n.Names...)
+		case *ast.Field:
+			check(n.Doc, n.Names...)
+		}
+		return true
+	})
+	return faults
+}
+
+// namesOf returns the names of a declaration of types, constants or variables.
+func namesOf(specs []ast.Spec) (names []*ast.Ident) {
+	for _, spec := range specs {
+		switch s := spec.(type) {
+		case *ast.TypeSpec:
+			names = append(names, s.Name)
+		case *ast.ValueSpec:
+			names = append(names, s.Names...)
+		}
+	}
+	return names
 }
 
 // faultsOf returns the marks of a file, called name in the messages.
