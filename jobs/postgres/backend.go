@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// backend is the engine: it fills the port [engine.Store].
+// backend is the PostgreSQL engine: it implements [engine.Store].
 type backend struct {
 	sealed
 	faults
@@ -26,7 +26,7 @@ type backend struct {
 	schema *schema
 	locks  *workerLocks
 
-	inspecting chan struct{} // has a value for each inspection under way
+	inspecting chan struct{} // holds one value for each running inspection
 
 	mu     sync.Mutex
 	closed bool
@@ -34,8 +34,8 @@ type backend struct {
 
 var _ engine.Store = (*backend)(nil)
 
-// Read runs fn on the pool: each statement sees what is committed when it starts. A statement whose connection breaks
-// is the end of that run, and fn may be run again.
+// Read runs fn on a connection of the pool: each statement sees what is committed when it starts. After the loss of the
+// connection, Read may run fn again.
 func (s *backend) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	if err := s.ready(ctx); err != nil {
 		return core.EndFirst(ctx, err)
@@ -43,7 +43,7 @@ func (s *backend) Read(ctx context.Context, fn func(context.Context, db.Querier)
 	return s.conns.rerun(ctx, func() error { return s.conns.readOnce(ctx, true, fn) })
 }
 
-// Inspect is Read with a bound on how many run at once: [inspections] of the pool's connections.
+// Inspect runs fn as Read does, on at most [inspections] of the pool's connections at once.
 func (s *backend) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	select {
 	case s.inspecting <- struct{}{}:
@@ -57,11 +57,11 @@ func (s *backend) Inspect(ctx context.Context, fn func(context.Context, db.Queri
 	return s.conns.rerun(ctx, func() error { return s.conns.readOnce(ctx, false, fn) })
 }
 
-// inspections returns how many of a pool's connections inspections may hold at once: half of them, so that the rest is for
-// runners and enqueues. A pool of one connection has none to spare.
+// inspections returns the number of pool connections that inspections may use at once: half of them, so that runners and
+// enqueues keep the rest. A pool of one connection lends that one.
 func inspections(connections int32) int32 { return min(max(1, connections/2), 4) }
 
-// ready looks at the connection and the schema at first use.
+// ready checks the connection and the schema at first use.
 func (s *backend) ready(ctx context.Context) error {
 	s.mu.Lock()
 	closed := s.closed
@@ -106,8 +106,8 @@ func (s upkeep) EngineVersion(ctx context.Context) (string, error) {
 	return "PostgreSQL " + version, nil
 }
 
-// Close stops listening and closes the pool, if it is the store's own. It waits for writes under way, and then no longer than half a second
-// for a server that does not answer.
+// Close stops listening and closes the pool if the store owns it. It waits for running writes, and after them at most half a second for a
+// server that does not answer.
 func (s *backend) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -125,11 +125,11 @@ func (s *backend) Close() error {
 	return nil
 }
 
-// recountWithin is the time after which the statement of a recount counts as lost with its connection.
+// recountWithin is the time after which the connection of a recount's statement counts as lost.
 const recountWithin = 2 * time.Hour
 
-// Recount implements [engine.Store]. Its one statement reads a snapshot of its own and adds what the counts lack as notes: it
-// locks nothing that others write. It may take longer than other statements may.
+// Recount implements [engine.Store]. Its one statement reads its own snapshot and adds the missing counts as notes: it locks
+// nothing that other transactions write. It may run longer than other statements.
 func (s upkeep) Recount(ctx context.Context) (wrong int64, err error) {
 	err = s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
 		if err := t.unlimited(); err != nil {
@@ -141,7 +141,7 @@ func (s upkeep) Recount(ctx context.Context) (wrong int64, err error) {
 	return wrong, err
 }
 
-// unlimited removes the limits of time of the transaction's statements, which begins here unless it has begun.
+// unlimited removes the timeouts of the transaction's statements, and begins the transaction if it has not begun.
 func (t *transaction) unlimited() error {
 	err := t.begin()
 	if err == nil {

@@ -10,41 +10,41 @@ import (
 )
 
 const (
-	// The clocks of machines that keep time with each other differ by less; then the local one is as good, and it is the
+	// The clocks of synchronised machines differ by less than sameClock; then the local clock is as good, and it is the
 	// same for all processes of a machine.
 	sameClock = time.Millisecond
 
-	// sampleFor is how long a precise measurement of the difference is better than later ones that are less precise.
+	// sampleFor is the time for which a precise measurement of the difference is preferred to later, less precise ones.
 	sampleFor = 10 * time.Second
 
-	// sampleEvery is how old a measurement may become in a process that makes no other use of the store's pool, as one that
-	// only adds jobs in transactions of its own.
+	// sampleEvery is the greatest age of a measurement in a process that does not use the store's pool otherwise, such as
+	// one that only adds jobs in its own transactions.
 	sampleEvery = time.Minute
 
-	// stepLeast is from when on a difference between the local clock and the monotonic one counts as a step. They are read one
-	// after the other, and a busy machine may do something else in between.
+	// stepLeast is the smallest difference between the local and the monotonic clock that counts as a step. The two are read
+	// one after the other, and a busy machine may pause between the reads.
 	stepLeast = time.Second
 )
 
-// clock is the server's clock as far as this process knows it: the local one and the difference that was measured last.
+// clock estimates the server's clock: it holds the local clock and the difference that was measured last.
 type clock struct {
 	local     func() time.Time
 	monotonic func() time.Time // a clock that cannot be set
 
 	mu    sync.Mutex
-	ahead time.Duration // of the server
+	ahead time.Duration // of the server over the local clock
 	error time.Duration // half the time that the measurement took
 	taken instant
 	asked time.Time // when the server was last asked because of the age of the measurement
 }
 
-// instant is a moment by the local clock and by the monotonic one: a difference of these that changes tells that the local
-// one was set, or that the machine slept.
+// instant is a moment by the local clock and by the monotonic one: if their difference changes, the local clock was set,
+// or the machine slept.
 type instant struct{ local, monotonic time.Time }
 
 func (c *clock) instant() instant { return instant{c.local().Round(0), c.monotonic()} }
 
-// step is by how much the local clock was set since another instant; 0 when that is less than what reading both may take.
+// step returns the time by which the local clock was set since an earlier instant; 0 if less than reading both may take.
 func (i instant) step(since instant) time.Duration {
 	step := i.local.Sub(since.local) - i.monotonic.Sub(since.monotonic)
 	if step.Abs() < stepLeast {
@@ -53,8 +53,8 @@ func (i instant) step(since instant) time.Duration {
 	return step
 }
 
-// now also reports, once, whether the local clock was set since the last measurement. What is known then is moved as for a
-// clock that was set, so that it serves where the server cannot be asked.
+// now returns the estimated time and reports, once, whether the local clock was set since the last measurement. It
+// corrects the known difference for that step, so that it is usable while the server cannot be asked.
 func (c *clock) now() (now time.Time, stepped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *clock) known() bool {
 	return !c.taken.local.IsZero()
 }
 
-// old reports whether the caller must measure again. It returns true at most once per sampleEvery, also when a measurement
+// old reports whether the caller must measure again. It returns true at most once per sampleEvery, even if a measurement
 // fails.
 func (c *clock) old() bool {
 	c.mu.Lock()
@@ -85,10 +85,10 @@ func (c *clock) old() bool {
 	return true
 }
 
-// sample takes the server's time as it was between sent and received.
+// sample records the server's time, which the server read between sent and received.
 func (c *clock) sample(server int64, sent, received instant) {
 	if received.step(sent) != 0 {
-		return // it says nothing of the local clock as it is now
+		return // the local clock was set meanwhile: the sample is worthless
 	}
 	spent := received.monotonic.Sub(sent.monotonic)
 	ahead := time.UnixMicro(server).Sub(sent.local.Add(spent / 2))
@@ -105,12 +105,12 @@ func (c *clock) sample(server int64, sent, received instant) {
 	}
 }
 
-// Now is the server's clock as far as it is known. The first call asks for it when nothing else has, because the first
-// job that a program adds must have the right time too. While the server cannot be reached it is the local clock. Later
-// ones go by what is known, and have it measured anew when that is old, or at once when the local clock was set.
+// Now returns the server's time as estimated. The first call asks the server if there is no measurement yet, because
+// the first job of a program needs the right time too. Without a server it returns the local time. Later calls use the
+// known difference, and start a new measurement when it is old, or at once when the local clock was set.
 func (s *backend) Now() time.Time { return s.NowWithin(context.Background()) }
 
-// NowWithin is Now, which asks no longer than until ctx ends.
+// NowWithin returns what Now returns, and stops asking the server when ctx ends.
 func (s *backend) NowWithin(ctx context.Context) time.Time {
 	now, stepped := s.conns.clock.now()
 	switch {
@@ -123,7 +123,7 @@ func (s *backend) NowWithin(ctx context.Context) time.Time {
 	return now
 }
 
-// askClock uses a connection of its own: those of the pool may all be held by transactions, among them the caller's.
+// askClock uses its own connection: transactions, the caller's among them, may hold all of the pool's.
 func (s sessions) askClock(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// connectionError says in one line why there is no connection: pgx's own text tells of each attempt, with and without
-// TLS, at length. With several hosts each has its own cause.
+// connectionError states in one line why there is no connection: pgx's own text lists each attempt, with and without
+// TLS. With several hosts each has its own cause.
 type connectionError struct{ *pgconn.ConnectError }
 
 func (e connectionError) Unwrap() error { return e.ConnectError }
@@ -23,7 +23,7 @@ func (e connectionError) Error() string {
 		if _, known := causes[a.host]; !known {
 			hosts = append(hosts, a.host)
 		}
-		causes[a.host] = cause(a.err) // the last one is without TLS, or of the host's last address
+		causes[a.host] = cause(a.err) // the last attempt is without TLS, or to the host's last address
 	}
 	var text string
 	if len(hosts) == 1 && hosts[0] != "" {
@@ -47,13 +47,13 @@ func (e connectionError) Error() string {
 	return text
 }
 
-// attempt is one try to connect. Without a host it is one that did not get so far, as when its name is not known.
+// attempt is one try to connect. It has no host if it failed earlier, for example because the host name is unknown.
 type attempt struct {
 	host string // as the URL names it, with the port, or the folder of unix sockets
 	err  error
 }
 
-// attempts are what pgx tried, in order: each address of each host, with TLS and without.
+// attempts returns what pgx tried, in order: each address of each host, with TLS and without.
 func attempts(err error) []attempt {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		var list []attempt
@@ -66,7 +66,7 @@ func attempts(err error) []attempt {
 	if inner == nil {
 		return []attempt{{err: err}}
 	}
-	// pgx has a type for it, which it keeps to itself: "address (host): what happened".
+	// pgx's type for it is not exported: "address (host): what happened".
 	where, ok := strings.CutSuffix(err.Error(), "): "+inner.Error())
 	if address, host, found := strings.Cut(where, " ("); ok && found {
 		if _, port, err := net.SplitHostPort(address); err == nil && !strings.HasPrefix(host, "/") {
@@ -80,7 +80,7 @@ func attempts(err error) []attempt {
 	return []attempt{{err: err}}
 }
 
-// cause is why an attempt failed, in a few words.
+// cause returns the reason of a failed attempt, in a few words.
 func cause(err error) string {
 	if refusedTLS(err) {
 		return "the server does not offer TLS, which the URL's sslmode asks for"
@@ -104,11 +104,11 @@ func cause(err error) string {
 
 // refusedTLS reports whether a server said that it has no TLS.
 func refusedTLS(err error) bool {
-	return strings.HasSuffix(err.Error(), "server refused TLS connection") // pgx has no name for it
+	return strings.HasSuffix(err.Error(), "server refused TLS connection") // pgx exports no error for it
 }
 
-// hopeless reports whether to wait would not help to connect: the server is there and refuses this client (the password,
-// the database, pg_hba.conf), or no attempt failed for anything but that they cannot agree on TLS.
+// hopeless reports whether waiting would not help to connect: the server is there and refuses this client (the password,
+// the database, pg_hba.conf), or every attempt failed because client and server do not agree on TLS.
 func hopeless(err *pgconn.ConnectError) bool {
 	list := attempts(err)
 	disagreed := 0

@@ -20,31 +20,31 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// connections are the ways to the server: the pool, and connections of their own that listen and hold locks.
+// connections holds the pool, and makes the separate connections that listen and hold locks.
 type connections struct {
 	pool        *pgxpool.Pool
 	ownPool     bool
-	session     *pgx.ConnConfig   // of the connections that listen and hold locks
+	session     *pgx.ConnConfig   // configures the connections that listen and hold locks
 	mode        pgx.QueryExecMode // of the pool's connections
 	options     options
 	names       *namespace
 	clock       clock
-	self        atomic.Pointer[identity] // of the database, as it was last seen
-	pooled      atomic.Bool              // there is a pooler, and no way round it: no notifications, no locks
-	unprepared  atomic.Bool              // there is a pooler: no prepared statements
-	sessions    *atomic.Bool             // there is a pooler, and each of its clients keeps its connection to the server
+	self        atomic.Pointer[identity] // of the database, when last read
+	pooled      atomic.Bool              // a pooler without a way round it: no notifications, no locks
+	unprepared  atomic.Bool              // a pooler: no prepared statements
+	sessions    *atomic.Bool             // true: a pooler whose clients each keep their own connection to the server
 	closing     atomic.Bool              // Close has begun
-	connecting  atomic.Int64             // how long the last connection outside the pool took to be made and set up
-	lent        lending                  // connections of the pool
+	connecting  atomic.Int64             // time to make and set up the last connection outside the pool
+	lent        lending                  // connections of the pool in use
 	synchronous atomic.Bool              // the server had synchronous standbys when a transaction last began
-	hung        hanging                  // commits
+	hung        hanging                  // commits that the server has not confirmed for long
 
 	looking sync.Mutex // guards looked
-	looked  bool       // for a pooler
+	looked  bool       // whether a check for a pooler was made
 }
 
-// explain says what the final error of a call means. A connection that was lost since Close began, or whose making was given up and not
-// by the caller, was closed by it.
+// explain adds its meaning to the final error of a call. Once Close has begun, a lost connection, or a new one that was given up
+// other than by the caller, was closed by Close.
 func (s *connections) explain(ctx context.Context, err error) error {
 	err = translate(err)
 	closed := errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, context.Canceled) && ctx.Err() == nil
@@ -54,7 +54,7 @@ func (s *connections) explain(ctx context.Context, err error) error {
 	return s.countNeeded(err)
 }
 
-// countNeeded adds to an error how many connections a worker needs, if the server has none left.
+// countNeeded adds to an error the number of connections that a worker needs, if the server has none left.
 func (s *connections) countNeeded(err error) error {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || e.Code != codeTooMany || errors.As(err, new(*neededError)) {
@@ -63,7 +63,7 @@ func (s *connections) countNeeded(err error) error {
 	return &neededError{err, s.pool.Config().MaxConns}
 }
 
-// neededError says how many connections a worker needs.
+// neededError states the number of connections that a worker needs.
 type neededError struct {
 	err  error
 	pool int32
@@ -76,7 +76,7 @@ func (e *neededError) Error() string {
 
 func (e *neededError) Unwrap() error { return e.err }
 
-// rerun runs a read again whose connection turns out to be lost, as many of the pool may be after a restart, or that met another
+// rerun runs a read again if its connection is lost, as many of the pool may be after a restart, or if it collides with another
 // transaction, as it may where the role's transactions are serializable.
 func (s *connections) rerun(ctx context.Context, read func() error) error {
 	for run := 1; ; run++ {
@@ -90,15 +90,15 @@ func (s *connections) rerun(ctx context.Context, read func() error) error {
 	}
 }
 
-// distrust renews the connections when one of them did not answer, or a second one was lost in a row: all of them may be, and there
-// may be more of them than tries.
+// distrust renews the connections after one did not answer, or after a second loss in a row: all of them may be lost, and there may
+// be more of them than tries.
 func (s *connections) distrust(run int, err error) {
 	if run == 2 || errors.Is(err, errSilent) {
 		s.renew()
 	}
 }
 
-// renew has the store's own pool make its connections anew; that of an application is left alone.
+// renew makes the store's own pool replace its connections; it does not touch an application's pool.
 func (s *connections) renew() {
 	if s.ownPool {
 		s.pool.Reset()
@@ -121,16 +121,16 @@ func (s *connections) readOnce(ctx context.Context, prepare bool, fn func(contex
 	return fn(w.ctx, s.reader(watched{conn.Conn(), w}, prepare))
 }
 
-// acquire takes a connection of the pool. All may be in use; or one may have to be made first, or be asked whether it is
-// still there, and the server may not answer.
+// acquire returns a connection of the pool. It may block: all may be in use, or a new one must be made, or an old one
+// checked while the server does not answer.
 func (s *connections) acquire(ctx context.Context) (*lentConn, error) {
 	return s.lend(func() (*pgxpool.Conn, error) { return s.take(ctx) })
 }
 
-// lend counts a connection, from before it is taken until it is released.
+// lend takes a connection and counts it as in use until it is released.
 func (s *connections) lend(take func() (*pgxpool.Conn, error)) (*lentConn, error) {
 	s.lent.add(1)
-	if s.closing.Load() { // else Close waits for it
+	if s.closing.Load() { // otherwise Close waits for it
 		s.lent.add(-1)
 		return nil, jobs.ErrClosed
 	}
@@ -169,17 +169,17 @@ func (s *connections) take(ctx context.Context) (*pgxpool.Conn, error) {
 	return nil, err
 }
 
-// poolConn is embedded under another name than Conn, which is one of its methods.
+// poolConn renames the embedded type, because its name Conn is also one of its methods.
 type poolConn = pgxpool.Conn
 
-// lentConn is a connection of the pool, until Release. One goroutine uses it.
+// lentConn is a connection of the pool, valid until Release. Only one goroutine uses it.
 type lentConn struct {
 	*poolConn
 	store *connections // nil after Release
 }
 
-// Release gives the connection back. When a statement is under way, or a transaction is open, the connection is closed. Another call
-// does nothing.
+// Release returns the connection to the pool. It closes the connection if a statement is running or a transaction is open. Further
+// calls do nothing.
 func (c *lentConn) Release() {
 	if c.store == nil {
 		return
@@ -189,11 +189,11 @@ func (c *lentConn) Release() {
 	c.store = nil
 }
 
-// lending counts connections that calls have in use.
+// lending counts the connections in use by calls.
 type lending struct {
 	mu   sync.Mutex
 	n    int
-	none chan struct{} // closed when n falls to 0; nil until it is asked for
+	none chan struct{} // closed when n falls to 0; nil until over is called
 }
 
 func (l *lending) add(n int) {
@@ -220,8 +220,8 @@ func (l *lending) over() <-chan struct{} {
 	return over
 }
 
-// closeWithin is how long Close waits for connections to be closed by the server when no call uses them: one that is stopped never does,
-// and pgx waits 15 seconds for it.
+// closeWithin is the longest time that Close waits, once no call uses the connections, for the server to close them: a stopped server
+// never does, and pgx waits 15 seconds for it.
 const closeWithin = 500 * time.Millisecond
 
 // closePool closes the store's own pool. It waits for calls under way.
@@ -244,7 +244,7 @@ func (s *connections) closePool() {
 	}
 }
 
-// queryRow reads the values of one row of a statement of sql/control, which is prepared unless the arguments are those of [once].
+// queryRow reads the one row of a statement of sql/control, which is prepared unless the arguments are those of [once].
 func (s *connections) queryRow(ctx context.Context, name string, args []any, values ...any) error {
 	if err := s.look(ctx); err != nil {
 		return err
@@ -265,16 +265,16 @@ func (s *connections) queryRow(ctx context.Context, name string, args []any, val
 	}
 }
 
-// endedMost is how often, at most, the library's own short questions are asked that the server ends: a busy server may take longer for
-// one than the statement_timeout of an impatient role.
+// endedMost is the number of times that one of the library's own short queries is sent when the server ends it: a busy server may take
+// longer than a role's short statement_timeout.
 const endedMost = 5
 
 func (s *connections) query(ctx context.Context, value any, name string, args ...any) error {
 	return s.queryRow(ctx, name, once(args...), value)
 }
 
-// look finds out, at the first connection, whether the database can hold a queue, and whether there is a pooler before the
-// server. A pooler gives its clients another number for their connection than the server's process id.
+// look checks, at the first connection, whether the database can hold a queue, and whether a pooler is in front of the
+// server: a pooler gives its clients a connection number other than the server's process id.
 func (s *connections) look(ctx context.Context) error {
 	s.looking.Lock()
 	looked := s.looked
@@ -322,7 +322,7 @@ func (s *connections) look(ctx context.Context) error {
 var errOneSession = errors.New("the server is PGlite, whose clients all share one session, where the queue needs a session for each connection: " +
 	"connect to a PostgreSQL server, or use SQLite (jobs/sqlite), which needs no server")
 
-// checkServerSessions returns an error if the server's own name says that its clients share one session. PGlite is PostgreSQL compiled for
+// checkServerSessions returns an error if the server's version shows that its clients share one session. PGlite is PostgreSQL compiled for
 // WebAssembly, where a server has one process; older releases name the compiler alone.
 func checkServerSessions(version string) error {
 	lower := strings.ToLower(version)
@@ -332,11 +332,11 @@ func checkServerSessions(version string) error {
 	return nil
 }
 
-// heardWithin is how long a notification may take from one client of a pooler to another.
+// heardWithin is the longest time that a notification may take from one client of a pooler to another.
 const heardWithin = time.Second
 
-// poolsSessions reports whether the pooler before the server leaves each client its own connection to the server, as PgBouncer does in
-// session mode. There a client that is silent hears notifications. When this cannot be found out, it is taken for another mode.
+// poolsSessions reports whether the pooler in front of the server leaves each client its own connection to the server, as PgBouncer
+// does in session mode. There an idle client receives notifications. If this cannot be determined, it returns false.
 func (s sessions) poolsSessions(ctx context.Context) bool {
 	own, err := s.hearsNotifications(ctx)
 	if err != nil {
@@ -376,20 +376,20 @@ func (s sessions) hearsNotifications(ctx context.Context) (heard bool, err error
 		return true, nil
 	}
 	if waiting.Err() != nil && ctx.Err() == nil {
-		// What listens now is a connection of the pooler, probably the same server connection.
+		// The pooler's connection listens now, probably the same server connection.
 		_, err = notifier.Exec(ctx, controlOn("unlisten", channel), pgx.QueryExecModeSimpleProtocol)
 	}
 	return false, err
 }
 
-// closeSoon closes a connection that is not needed any more. It does not wait long for a server that says nothing.
+// closeSoon closes a connection, and does not wait long for a server that does not answer.
 func closeSoon(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := core.Linger(ctx)
 	defer cancel()
 	_ = conn.Close(ctx)
 }
 
-// connectAsPool makes a connection as those of the pool are.
+// connectAsPool makes a connection with the pool's settings.
 func (s sessions) connectAsPool(ctx context.Context) (*pgx.Conn, error) {
 	config, before := s.conns.pool.Config().ConnConfig, s.conns.pool.Config().BeforeConnect
 	hearNotices(&config.Config)

@@ -18,56 +18,55 @@ import (
 )
 
 const (
-	// A look for claimable jobs that takes longer than slowLook, several times in a row, goes through many dead index
-	// entries: vacuum cannot remove those of jobs that were claimed since the oldest transaction of the server began.
-	// Without them it takes well under a millisecond.
+	// If looks for claimable jobs take longer than slowLook several times in a row, they read many dead index entries:
+	// vacuum cannot remove those of jobs that were claimed since the server's oldest transaction began. Without such
+	// entries a look takes well under a millisecond.
 	slowLook  = 4 * time.Millisecond
 	slowLooks = 3
 	slowRow   = 50 * time.Microsecond
 
-	// Autovacuum runs at most once a minute, so that a backlog that is worked off leaves as many dead entries as jobs are
-	// claimed. manyClaims of them cost a claim about a tenth of a millisecond. A look through them that takes less than
-	// quickLook shows that they are few.
+	// Autovacuum runs at most once a minute, so a backlog that is worked off leaves one dead entry for each claimed job.
+	// manyClaims of them cost a claim about a tenth of a millisecond. A look past them that takes less than quickLook
+	// shows that they are few.
 	manyClaims = 20_000
 	quickLook  = time.Millisecond
 
-	// looksEvery is how often what lies below the cursors is looked at all the same, beside the claims: for jobs that were
-	// given back, retried or promoted elsewhere. A look that takes long comes less often, so that looks take a twentieth of
-	// the time at most.
+	// looksEvery is the interval of looks below the cursors, beside the claims: for jobs that other processes released,
+	// retried or promoted. After a slow look the interval is longer, so that looks take at most a twentieth of the time.
 	looksEvery = time.Second
 	looksShare = 20
 
-	// behind is how far before the present looks begin at the latest: so long may a transaction take that enqueues.
+	// behind is the time that cursors stay behind now, so that inserts of transactions up to this long are not skipped.
 	behind = time.Second
 
-	// mostPriorities is for how many priorities of a kind it is worthwhile.
+	// mostPriorities is the number of priorities of a kind up to which cursors are worthwhile.
 	mostPriorities = 16
 )
 
-// cursors know, for queues with many dead index entries, where the live ones begin. For others they do nothing: every
-// look begins at the beginning.
+// cursors stores, for queues with many dead index entries, where the live entries begin. It does nothing for other
+// queues: every look there begins at the start.
 type cursors struct {
 	now   func() time.Time
-	below func(cursorKey, time.Duration) // looks below the cursors after a while, and tells lookedBelow
+	below func(cursorKey, time.Duration) // schedules a look below the cursors, which ends in lookedBelow
 
 	mu     sync.Mutex
 	queues map[cursorKey]*cursor
-	kinds  map[string][]string // JSON lists, parsed
+	kinds  map[string][]string // the parsed JSON lists, by their text
 }
 
-// cursorKey are a queue and the JSON list of kinds that a runner takes from it: several in one process have not come to the
-// same place.
+// cursorKey is a queue and the JSON list of kinds that a runner takes from it: several runners in one process may be at
+// different places.
 type cursorKey struct{ queue, kinds string }
 
-// cursor is what is known of one queue and list.
+// cursor is the state of one queue and list of kinds.
 type cursor struct {
 	slow    int                        // slow looks from the beginning in a row
-	claims  int                        // jobs that were claimed since dead entries were found to be few
+	claims  int                        // jobs claimed since dead entries were found to be few
 	from    map[string]map[int64]place // kind, priority: where to begin
-	looking bool                       // below the cursors, soon or just now
-	missed  bool                       // a claim looked above the cursors meanwhile, and may have missed a job below them
-	again   time.Time                  // when to look there next
-	givenUp int                        // how often from was
+	looking bool                       // a look below the cursors is scheduled or running
+	missed  bool                       // a claim during that look may have missed a job below the cursors
+	again   time.Time                  // when to look below the cursors next
+	givenUp int                        // number of times that from was dropped
 }
 
 // isOn reports whether looks begin at the cursors.
@@ -78,14 +77,14 @@ func (q *cursor) giveUp() {
 	q.givenUp++
 }
 
-// place is a job's in the order of those of its kind and priority.
+// place is a job's position among those of its kind and priority.
 type place struct{ runAfter, id int64 }
 
 func (p place) before(other place) bool {
 	return p.runAfter < other.runAfter || p.runAfter == other.runAfter && p.id < other.id
 }
 
-// priorities are those of a kind that have a cursor, the highest first: none when there are too many.
+// priorities returns a kind's priorities that have a cursor, highest first, or none when there are too many.
 func (q *cursor) priorities(kind string) []int64 {
 	if len(q.from[kind]) > mostPriorities {
 		return nil
@@ -95,7 +94,7 @@ func (q *cursor) priorities(kind string) []int64 {
 	return list
 }
 
-// at is the cursor of a kind's priority in the form that the statements take.
+// at returns the cursor of a kind's priority in the form that the statements take.
 func (q *cursor) at(kind string, priority int64) [4]any {
 	p := q.from[kind][priority]
 	return [4]any{kind, priority, p.runAfter, p.id}
@@ -105,7 +104,7 @@ func newCursors(now func() time.Time, below func(cursorKey, time.Duration)) *cur
 	return &cursors{now: now, below: below, queues: map[cursorKey]*cursor{}, kinds: map[string][]string{}}
 }
 
-// scope is what a look for claimable jobs goes through, in the form of the parameter cursors of ClaimJobs: see there.
+// scope is the range of a look for claimable jobs, in the form of the parameter cursors of ClaimJobs: see there.
 type scope struct {
 	Between [][3]any `json:"between,omitempty"`
 	From    [][4]any `json:"from,omitempty"`
@@ -117,15 +116,15 @@ func (s scope) text() (string, error) {
 	return string(data), err
 }
 
-// view is what a look for claimable jobs sees of a queue.
+// view is the part of a queue that a look for claimable jobs reads.
 type view struct {
 	key     cursorKey
-	text    string // its scope; empty for all of the queue
+	text    string // the scope as JSON; empty for the whole queue
 	all     bool   // the cursors are off
-	givenUp int    // how often the cursors had been given up
+	givenUp int    // the cursor's givenUp when the view was made
 }
 
-// view returns the part of a queue that a claim must look at.
+// view returns the part of a queue that a claim must read.
 func (f *cursors) view(queue, kinds string) (v view, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +147,7 @@ func (f *cursors) view(queue, kinds string) (v view, err error) {
 		if v.all {
 			break
 		}
-		// The priorities that have a cursor, and between them those that have none.
+		// The priorities with a cursor, and between them the ranges without one.
 		above := int64(math.MaxInt32)
 		for _, p := range q.priorities(name) {
 			s.Between = append(s.Between, [3]any{name, p, above})
@@ -165,7 +164,7 @@ func (f *cursors) view(queue, kinds string) (v view, err error) {
 	return v, err
 }
 
-// views returns the parts that claims must look at of those queues that have cursors.
+// views returns the parts that claims must read of those given queues that have cursors.
 func (f *cursors) views(queues []string, kinds string) (map[string]string, error) {
 	on := f.on(kinds)
 	if len(on) == 0 {
@@ -202,8 +201,8 @@ func (f *cursors) on(kinds string) map[string]bool {
 	return on
 }
 
-// look schedules a look below the cursors. The notification that led to a claim above them may have been of a job below, and may
-// be the only one for it: a look that goes on already may have passed that job, so another follows.
+// look schedules a look below the cursors. The notification that led to a claim above them may have been for a job below, and be
+// the only one for it: a running look may have passed that job, so another look follows.
 func (f *cursors) look(key cursorKey, q *cursor) {
 	if q.looking {
 		q.missed = true
@@ -213,7 +212,7 @@ func (f *cursors) look(key cursorKey, q *cursor) {
 	f.below(key, q.again.Sub(f.now()))
 }
 
-// scopeBelow gives what lies below the cursors, as they are when the look begins. It is empty when they are gone.
+// scopeBelow returns the range below the cursors as they are when the look begins. It is empty if the cursors are gone.
 func (f *cursors) scopeBelow(key cursorKey) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -228,7 +227,7 @@ func (f *cursors) scopeBelow(key cursorKey) (string, error) {
 	return s.text()
 }
 
-// looked notes how long a look from the beginning took for so many rows.
+// looked records the duration of a look from the beginning and the number of rows that it returned.
 func (f *cursors) looked(key cursorKey, took time.Duration, rows int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -239,15 +238,15 @@ func (f *cursors) looked(key cursorKey, took time.Duration, rows int) {
 	}
 }
 
-// failedBelow notes that a look below the cursors could not be made: lookedBelow has it made again.
+// failedBelow records a failed look below the cursors: lookedBelow schedules it again.
 func (f *cursors) failedBelow(key cursorKey) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.queues[key].missed = true
 }
 
-// lookedBelow notes what a look below the cursors found, and how long it took. It reports whether the cursors are dropped: then
-// the next claims take the jobs below them and find new cursors.
+// lookedBelow records what a look below the cursors found, and its duration. It reports whether the cursors are dropped: then
+// the next claims take the jobs below them and set new cursors.
 func (f *cursors) lookedBelow(key cursorKey, took time.Duration, found bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -255,7 +254,7 @@ func (f *cursors) lookedBelow(key cursorKey, took time.Duration, found bool) boo
 	q.looking = false
 	q.again = f.now().Add(max(looksEvery, looksShare*took))
 	if took < slowLook {
-		q.slow = 0 // vacuum has been there
+		q.slow = 0 // vacuum has removed the entries
 	}
 	if took < quickLook {
 		q.claims = 0
@@ -269,7 +268,7 @@ func (f *cursors) lookedBelow(key cursorKey, took time.Duration, found bool) boo
 	return found || !q.isOn()
 }
 
-// giveUp forgets the cursors of all queues, before claims that must find jobs which this process has made pending again.
+// giveUp drops the cursors of all queues, before claims that must find jobs which this process has made pending again.
 func (f *cursors) giveUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -278,8 +277,8 @@ func (f *cursors) giveUp() {
 	}
 }
 
-// claimed notes how far a queue's jobs have been claimed, once that is committed. Of those that are due since less than a second
-// there may be more, which were added by transactions that still go on.
+// claimed records, after the commit, how far a queue's jobs have been claimed. Among jobs that fell due less than a second ago
+// there may be more, from transactions that are still open.
 func (f *cursors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
 	latest := place{runAfter: now - behind.Microseconds()}
 	f.mu.Lock()
@@ -287,7 +286,7 @@ func (f *cursors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
 	q := f.queues[v.key]
 	q.claims += len(rows)
 	if q.givenUp != v.givenUp {
-		return // for a job before those that were claimed, maybe
+		return // there may be a job before the claimed ones
 	}
 	for _, row := range rows {
 		if q.from[row.Kind] == nil {
@@ -303,7 +302,7 @@ func (f *cursors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
 	}
 }
 
-// from runs a statement that looks for pending jobs of a queue from its cursors on, and notes how long it took for so many.
+// from runs a statement that looks for pending jobs from a queue's cursors on, and records its duration and row count.
 func (f *cursors) from(ctx context.Context, queue, kinds string, look func(cursors string) (jobs int, err error)) (view, error) {
 	v, err := f.view(queue, kinds)
 	if err != nil {
@@ -314,15 +313,15 @@ func (f *cursors) from(ctx context.Context, queue, kinds string, look func(curso
 	if v.all && (err == nil || errors.Is(err, pgx.ErrNoRows)) {
 		took := f.now().Sub(began)
 		if p, ok := ctx.Value(inPipeline{}).(*pipelinePlace); ok && !p.began.IsZero() {
-			took = time.Since(p.began) // it waited for the other statements before that
+			took = time.Since(p.began) // before that it waited for the other statements
 		}
 		f.looked(v.key, took, n)
 	}
 	return v, err
 }
 
-// lookBelow looks beside the claims, after a while, whether there is something to claim below the cursors that they begin
-// at, and wakes the workers of the queue when there is.
+// lookBelow looks, after a delay and beside the claims, for claimable jobs below the cursors, and wakes the queue's
+// workers if there are any.
 func (s *backend) lookBelow(key cursorKey, wait time.Duration) {
 	s.hub.run(func() {
 		if !s.hub.rest(wait) {
@@ -344,7 +343,7 @@ func (s *backend) lookBelow(key cursorKey, wait time.Duration) {
 			if s.hub.ctx.Err() == nil {
 				s.conns.options.logger.Debug("cannot look for jobs below where claims begin; trying again", "queue", key.queue, "error", err)
 			}
-			took = slowLook // nothing is known
+			took = slowLook // the duration is unknown
 			s.cursors.failedBelow(key)
 		}
 		if s.cursors.lookedBelow(key, took, kinds > 0) {

@@ -19,7 +19,7 @@ import (
 // errSilent is the cause of a context that ends because the server did not answer.
 var errSilent = errors.New("the server does not answer")
 
-// poolError is that of a caller who waited for a connection of the pool and got none: to wait as long again would not help.
+// poolError is the error of a caller that got no connection of the pool: waiting as long again would not help.
 type poolError struct {
 	size   int32
 	waited time.Duration
@@ -48,11 +48,11 @@ const (
 	codeNoTable       = "42P01"
 	codeNoDatabase    = "3D000"
 	codeTimeout       = "25P04" // the transaction_timeout of PostgreSQL 17
-	codeProtocol      = "08P01" // PgBouncer's only one
+	codeProtocol      = "08P01" // the only code of PgBouncer
 	codeFuture        = "22023" // an invalid parameter: the server has not given a transaction's number yet
 )
 
-// translate adds what an error of PostgreSQL means, for errors.Is and for people.
+// translate adds to a PostgreSQL error its meaning, as a sentinel for errors.Is and as text.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -60,7 +60,7 @@ func translate(err error) error {
 	var connect *pgconn.ConnectError
 	switch {
 	case !errors.As(err, &connect):
-	case errors.Is(err, jobs.ErrUnknownOutcome): // the server could not be asked for the outcome either
+	case errors.Is(err, jobs.ErrUnknownOutcome): // the outcome could not be read from the server either
 		err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, connectionError{connect})
 	default:
 		err = connectionError{connect}
@@ -74,8 +74,9 @@ func translate(err error) error {
 
 var errEnded = errors.New("the server ended a statement, as the statement_timeout or the transaction_timeout of the role, the database or the URL does: set a longer one for this role")
 
-// errsLargest are, by the sequence or the constraint that refuses, the errors of a row that was given the largest value by hand: the
-// sequence of ids was moved past it and is at its end, or the queue cannot count on. The error of a domain does not name the column.
+// errsLargest holds, by the sequence or constraint that refuses, the errors caused by a row that was given the largest value by
+// hand: the sequence of ids was moved past it and is exhausted, or the queue cannot count on. A domain's error does not name the
+// column.
 var errsLargest = map[string]error{
 	"sqluice_jobs_id_seq": errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
 		"set the sequence back, and give it and others near it smaller ids: " + oneLine("free_largest_id", "move_largest_ids")),
@@ -83,7 +84,7 @@ var errsLargest = map[string]error{
 		"give it a smaller value: " + oneLine("lower_largest_attempt", "lower_largest_uncounted", "lower_largest_crashes", "lower_largest_times")),
 }
 
-// largest returns the error of errsLargest that e is, or nil.
+// largest returns the error of errsLargest that matches e, or nil.
 func largest(e *pgconn.PgError) error {
 	if e.Code != codeSequenceLimit {
 		return errsLargest[e.ConstraintName]
@@ -137,13 +138,13 @@ func meaning(err error) error {
 	return meanings[e.Code]
 }
 
-// meanings has what a code means by itself.
+// meanings holds the errors that follow from the code alone.
 var meanings = map[string]error{
 	codeDiskFull: jobs.ErrFull, codeLock: jobs.ErrBusy, codeReadOnly: jobs.ErrReadOnly, codePrivilege: errPrivilege,
 	codeCanceled: errEnded, codeTimeout: errEnded,
 }
 
-// lost reports whether the server could not be reached, or went away: a statement may or may not have been run.
+// lost reports whether the server could not be reached, or the connection ended: the statement may have run or not.
 func lost(err error) bool {
 	if err == nil || errors.Is(err, errSilent) {
 		return err != nil
@@ -162,48 +163,47 @@ func lost(err error) bool {
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, io.EOF) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) ||
-		strings.Contains(err.Error(), "conn closed") // pgx has no name for it
+		strings.Contains(err.Error(), "conn closed") // pgx exports no error for it
 }
 
-// passing reports whether the server itself, or a pooler before it, says that there is no connection any more, or none to be had for
-// now.
+// passing reports whether the server, or a pooler in front of it, says that the connection is gone, or that it has none to give now.
 func passing(e *pgconn.PgError) bool {
-	// 08: connection exceptions, 57P: the server is stopping, starting, or an operator ended the session,
-	// 53300: too many connections,
-	// 25P03: the server ended a session that was silent in a transaction, as of a process that was stopped.
+	// 08: connection exceptions, 57P: the server is stopping or starting, or an operator ended the session, 53300: too
+	// many connections, 25P03: the server ended a session that was idle in a transaction, such as that of a stopped
+	// process.
 	if e.Code == codeProtocol && refusedByPooler(e.Message) {
 		return false
 	}
 	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany || e.Code == "25P03"
 }
 
-// refusals are parts of the messages by which PgBouncer says what a person has to mend. It has one code for these and for states that
-// pass, such as a server that is away.
+// refusals holds parts of the messages in which PgBouncer reports what an operator must correct. It has one code for these and for
+// temporary states, such as an absent server.
 var refusals = []string{
 	"no such database", "no such user", "does not exist", "authentication failed", "login rejected", "pg_hba.conf", "permission denied",
 	"unsupported startup parameter", "bouncer config error", "SSL required", "TLS connection required", "certificate required", "is reserved", statementPooling,
 }
 
-// statementPooling is what PgBouncer says to a transaction when it gives each statement another connection.
+// statementPooling is PgBouncer's error for a transaction when each statement gets another connection.
 const statementPooling = "not allowed in statement pooling mode"
 
 func refusedByPooler(message string) bool {
 	return slices.ContainsFunc(refusals, func(part string) bool { return strings.Contains(message, part) })
 }
 
-// notConnected reports whether no connection could be made: to try again at once would not help.
+// notConnected reports whether no connection could be made: trying again at once would not help.
 func notConnected(err error) bool {
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect)
 }
 
-// broken reports whether a connection was lost that was there.
+// broken reports whether an existing connection was lost.
 func broken(err error) bool { return lost(err) && !notConnected(err) }
 
 // endedByServer reports whether the server ended a statement, as the role's statement_timeout and transaction_timeout do.
 func endedByServer(err error) bool { return hasCode(err, codeCanceled) || hasCode(err, codeTimeout) }
 
-// readOnly reports whether the database took no writes.
+// readOnly reports whether the database accepted no writes.
 func readOnly(err error) bool { return hasCode(err, codeReadOnly) }
 
 func hasCode(err error, code string) bool {
@@ -211,19 +211,19 @@ func hasCode(err error, code string) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// collided reports whether a transaction met another one and may succeed when it is run again at once. Of unique indexes only the
-// queue's own count: what an application's index refuses it refuses again.
+// collided reports whether a transaction collided with another and may succeed if run again at once. Of unique indexes only the
+// queue's own count: an application's index refuses the same row again.
 func collided(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (met(e) ||
 		e.Code == codeUnique && strings.HasPrefix(e.ConstraintName, "sqluice_") && sequenceOf(err) == "")
 }
 
-// met reports whether the server ended a transaction because of another one. A value that is not unique may be that of another
-// transaction too, but one that is still in the way after several runs stays there.
+// met reports whether the server ended a transaction because of another one. A duplicate value may be another transaction's
+// too, but one that still conflicts after several runs is permanent.
 func met(e *pgconn.PgError) bool { return e.Code == codeSerialization || e.Code == codeDeadlock }
 
-// neverGiven reports whether the server does not know the number of a transaction yet that it gave before a crash.
+// neverGiven reports whether the server does not yet know a transaction number that it assigned before a crash.
 func neverGiven(err error) bool { return hasCode(err, codeFuture) }
 
 // isNoTable reports whether a statement failed because a table is missing.
@@ -232,15 +232,15 @@ func isNoTable(err error) bool {
 	return errors.As(err, &e) && e.Code == codeNoTable
 }
 
-// faults says what the errors of this engine mean.
+// faults classifies the errors of this engine.
 type faults struct{}
 
 // LocksRows implements [engine.Store].
 func (faults) LocksRows() bool { return true }
 
 // CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
-// met. It may also when there is no connection for another reason, as a password that is being changed: the fault is
-// none of the statement.
+// collided. It returns true also for other connection failures, such as a password that is being changed: the statement
+// is not at fault.
 func (faults) CanRetry(err error) bool {
 	if lost(err) || notConnected(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
 		return true
@@ -254,7 +254,7 @@ func (faults) CanRetry(err error) bool {
 		e.Code == codeCanceled || e.Code == codeReadOnly
 }
 
-// RefusesRow implements [engine.Store]: constraints, what a function or a trigger raises, and values that a function does not take.
+// RefusesRow implements [engine.Store] for constraints, errors of functions and triggers, and values that a function refuses.
 func (t faults) RefusesRow(err error) bool {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || errors.Is(err, jobs.ErrUnknownOutcome) || len(e.Code) < len("23") {
@@ -264,11 +264,11 @@ func (t faults) RefusesRow(err error) bool {
 	case "21", "22", "23", "27", "38", "39", "44", "P0":
 		return true
 	}
-	// Any code that a trigger raises; but of class 42, such as of a table that is not there, it fails for every row.
+	// A trigger may raise any code; but class 42, such as a missing table, fails for every row.
 	return e.Where != "" && e.Code[:2] != "42" && !t.CanRetry(err)
 }
 
-// KeyTaken implements [engine.Store]: unique indexes and exclusion constraints.
+// KeyTaken implements [engine.Store] for unique indexes and exclusion constraints.
 func (faults) KeyTaken(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == codeUnique || e.Code == codeExclusion)

@@ -14,13 +14,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// errNotPrepared keeps a statement from being sent with others: see opening.
+// errNotPrepared stops a statement from being sent with others: see opening.
 var errNotPrepared = errors.New("the statement is not prepared on its connection yet")
 
-// Exchange implements [engine.Store]. Each look is a round trip, so it goes by the caller's last one: the claims take nothing when a
-// job has fallen due since, and the next exchange promotes that.
+// Exchange implements [engine.Store]. Each look is a round trip, so it uses the caller's last one: if a job has fallen due since,
+// the claims take nothing, and the next exchange promotes that job.
 func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
-	if x.Simple && !s.conns.unprepared.Load() && !s.conns.synchronous.Load() { // a commit that hangs is asked about by its transaction's number
+	if x.Simple && !s.conns.unprepared.Load() && !s.conns.synchronous.Load() { // a hanging commit is asked about by transaction number
 		err := s.claimSimply(ctx, x)
 		if !errors.Is(err, errNotPrepared) {
 			return err
@@ -56,8 +56,8 @@ func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
 	})
 }
 
-// claimSimply commits the only claim in one round trip, and then runs Judge and Note. It returns errNotPrepared when a whole
-// transaction must make the claim.
+// claimSimply commits a single claim in one round trip, and then runs Judge and Note. It returns errNotPrepared when the
+// claim needs a whole transaction.
 func (s *backend) claimSimply(ctx context.Context, x *engine.Exchange) error {
 	err := s.writer.write(ctx, 1, s.writer.transactOne, func(ctx context.Context, _ *transaction, q db.Querier) error {
 		x.Begin()
@@ -70,17 +70,17 @@ func (s *backend) claimSimply(ctx context.Context, x *engine.Exchange) error {
 	return s.Write(ctx, x.Conclude)
 }
 
-// transactOne is transact for one statement: it sends BEGIN, settings, the statement and COMMIT in one round trip. The number of that
-// transaction is known when all is over: what became of it can be asked for only where there is a round trip to begin with. Its error
-// means that nothing was committed, but for ErrUnknownOutcome, and for fn's own.
+// transactOne is transact for one statement: it sends BEGIN, settings, the statement and COMMIT in one round trip. It learns the
+// transaction's number only at the end, so it cannot ask for the outcome of a lost commit without an earlier round trip. Its error
+// means that nothing was committed, except for ErrUnknownOutcome and errors of fn.
 func (s *writer) transactOne(ctx context.Context, fn statements) (committed bool, err error) {
 	conn, err := s.conns.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer conn.Release() // which closes it when the transaction is still open, as after an error
+	defer conn.Release() // closes it when the transaction is still open, as after an error
 	w := s.conns.watchPrompt(ctx, conn)
-	over := false // the transaction, before its statement
+	over := false // whether the transaction ended before its statement
 	q := s.conns.querier(opening{
 		watched: watched{conn.Conn(), w}, mode: s.conns.mode,
 		first: func() error { return errNotPrepared },
@@ -110,10 +110,10 @@ func (s *writer) transactOne(ctx context.Context, fn statements) (committed bool
 // claims is the part of the engine that claims and completes jobs.
 type claims struct{ cursors *cursors }
 
-// Backoff implements [engine.Claims]: workers do not wait for one lock.
+// Backoff implements [engine.Claims]: workers do not contend for one lock.
 func (claims) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
 
-// ClaimJobs implements [engine.Claims]. The claim begins where earlier ones have come to: see cursors.
+// ClaimJobs implements [engine.Claims]. The claim begins where earlier claims stopped: see cursors.
 func (s claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
 	v, err := s.cursors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
 		arg.Cursors = cursors
@@ -134,8 +134,8 @@ func (s claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasCl
 	return found, err
 }
 
-// ClaimableQueues implements [engine.Store]. A queue with a cursor has many dead index entries, through which a look that goes from
-// queue to queue would pass each time.
+// ClaimableQueues implements [engine.Store]. A queue with a cursor has many dead index entries, and a look that goes from queue to
+// queue would read them each time.
 func (s claims) ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []string) ([]string, error) {
 	views, err := s.cursors.views(queues, kinds)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s claims) ClaimableQueues(ctx context.Context, q db.Querier, kinds string,
 	return engine.ListedQueues(ctx, q, kinds, queues, views)
 }
 
-// enqueueClaimed inserts a job as claimed, unless others wait before it, for which it looks as a claim does.
+// enqueueClaimed inserts a job as claimed, unless a search as for a claim finds jobs that come before it.
 func (s claims) enqueueClaimed(ctx context.Context, q db.Querier, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, committed func(), err error) {
 	v, err := s.cursors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
 		arg.Cursors = cursors

@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// groupsAtOnce is how many groups are written at once: while one waits for the disk, or for another's commit, which
-	// notifications let through one by one, the next goes on.
+	// groupsAtOnce is the number of groups written at once: while one waits for the disk, or for another's commit
+	// (transactions with notifications commit one by one), the next proceeds.
 	groupsAtOnce = 2
 
-	// groupMembers is how many callers share a transaction.
+	// groupMembers is the largest number of callers in a transaction.
 	groupMembers = 64
 
-	// groupStuck is how long no group may end before callers that wait for one write alone: a lock that the application holds
-	// then delays only the insert that needs it.
+	// groupStuck is the time without a finished group after which waiting callers write alone: a lock of the application then
+	// delays only the insert that needs it.
 	groupStuck = 250 * time.Millisecond
 
-	// groupGrace is how long a group goes on when the context of a member has ended.
+	// groupGrace is the time that a group continues after a member's context has ended.
 	groupGrace = 100 * time.Millisecond
 
-	// groupTries is how often what is left of a group is written after others were found to be in its way.
+	// groupTries is the number of times that the rest of a group is written after failing members were left out.
 	groupTries = 3
 
-	// batchPayload is the size of the largest payload that becomes a part of a list: a larger one takes longer in it than in a
-	// statement of its own.
+	// batchPayload is the largest payload in bytes that joins a list: a larger one takes longer in it than in its own
+	// statement.
 	batchPayload = 4096
 )
 
@@ -44,8 +44,8 @@ func newInserts(s *backend) *groupcommit.Committer[*insert] {
 // inserter writes the inserts of a backend.
 type inserter struct{ store *backend }
 
-// writeGroup writes a group in one transaction. It leaves out, and unsettled, the members whose statement fails, and all of them
-// when that goes on.
+// writeGroup writes a group in one transaction. It leaves out, without a result, the members whose statement fails, and all
+// members if failures continue.
 func (s inserter) writeGroup(group []*member) {
 	if len(group) == 1 {
 		group[0].Settle(s.writeInsert(group[0].Ctx, group[0].Work))
@@ -68,8 +68,8 @@ func (s inserter) writeGroup(group []*member) {
 	}
 }
 
-// writeTogether writes all inserts in one transaction. When a statement fails, the culprits are the members that it was for. The
-// end of a member's context ends the transaction soon, because its statement may be the one that waits.
+// writeTogether writes all inserts in one transaction. When a statement fails, it returns its members as the culprits. The end
+// of a member's context ends the transaction soon, because its statement may be the one that waits.
 func (s inserter) writeTogether(group []*member) (culprits []*member, err error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(group[0].Ctx))
 	defer cancel(nil)
@@ -100,8 +100,8 @@ func (s inserter) writeTogether(group []*member) (culprits []*member, err error)
 	return culprits, err
 }
 
-// addFirst inserts the job of the first member, and with it, in one statement, those behind it that are alike. It returns how many
-// members the statement was for.
+// addFirst inserts the job of the first member, and in the same statement the similar jobs right behind it. It returns the number
+// of members of that statement.
 func addFirst(ctx context.Context, t *transaction, q db.Querier, group []*member) (n int, err error) {
 	batch := engine.Batch{MaxPayload: batchPayload}
 	for n < len(group) && batch.Add(&group[n].Work.Insert) {
@@ -114,7 +114,7 @@ func addFirst(ctx context.Context, t *transaction, q db.Querier, group []*member
 	t.announce(first.Job.Queue)
 	ids, err := engine.Timed(&first.Insert, "EnqueueJobs", func() ([]int64, error) { return q.EnqueueJobs(ctx, batch.Params()) })
 	if err == nil && len(ids) != n {
-		err = engine.ErrNotAdded // each by itself shows whose job that is
+		err = engine.ErrNotAdded // single inserts show whose job it is
 	}
 	if err != nil {
 		return n, err

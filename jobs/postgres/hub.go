@@ -18,28 +18,28 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// notifyEvery is the shortest time between two notifications that are sent after commits, such as those of retries. Those of
-// enqueues are parts of their transactions.
+// notifyEvery is the shortest time between two notifications sent after commits, such as those of retries. Enqueues send
+// theirs within their transactions.
 const notifyEvery = 5 * time.Millisecond
 
-// lastWord is how long the last notification of a hub may take, and the last statement on a connection that is given up.
+// lastWord is the longest time for a hub's last notification, and for the last statement on an abandoned connection.
 const lastWord = 500 * time.Millisecond
 
-// hub wakes listeners after commits: after this process's at once, after another process's when it made work ready, by a
-// notification, and at each poll after those without a notification. Jobs that end in other processes cause none: a
-// notification would wake every listening process and the server's process for it, and nearly always no caller waits.
+// hub wakes listeners after commits: at once after this process's own, on a notification after another process's commit
+// that made work ready, and at each poll after commits without a notification. Jobs that end in other processes cause
+// none: a notification would wake every listening process and its server process, and nearly always no caller waits.
 // AnnouncesEnds is therefore false: Wait polls, and pollChanges wakes the listeners for ChangesOnly.
 type hub struct {
 	store *backend
-	token string // names this store in its own notifications, which it need not listen to
+	token string // marks this store's own notifications, which it ignores
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
 	closed    bool
-	started   bool // a goroutine polls, and another listens
-	compares  bool // a goroutine looks whether anything has changed
-	quiet     bool // the server takes no LISTEN: poll more often
-	pending   bool // work became ready that other processes were not notified of
+	started   bool // one goroutine polls, and another listens
+	compares  bool // a goroutine polls for changes
+	quiet     bool // the server accepts no LISTEN: poll more often
+	pending   bool // other processes were not yet notified of ready work
 	notifying bool // a goroutine sends notifications while any is pending
 	ctx       context.Context
 	stop      context.CancelFunc
@@ -48,7 +48,7 @@ type hub struct {
 
 type listener struct {
 	signals core.Signal
-	queues  []string // the only ones whose work wakes it; none means all
+	queues  []string // the queues whose work wakes it; empty means all
 	wake    chan struct{}
 }
 
@@ -63,7 +63,7 @@ func (h *hub) listen(signals core.Signal, queues []string) (<-chan struct{}, fun
 	defer h.mu.Unlock()
 	h.listeners[l] = struct{}{}
 	if signals&core.WorkReady != 0 && !h.started && !h.closed {
-		// They go on when no listener is left: a program that listened once will again, and a connection is expensive.
+		// They go on without listeners: a program that listened once will again, and a connection is expensive.
 		h.started = true
 		h.running.Go(h.poll)
 		h.running.Go(h.follow)
@@ -79,7 +79,7 @@ func (h *hub) listen(signals core.Signal, queues []string) (<-chan struct{}, fun
 	}
 }
 
-// wake gives a value to the listeners of the signals. queue, when not empty, is the one that has work. A poll is no change.
+// wake signals the listeners. queue, when not empty, is the queue with work. A poll does not count as a change.
 func (h *hub) wake(signals core.Signal, queue string, source jobs.WakeSource) {
 	woken := 0
 	h.mu.Lock()
@@ -93,7 +93,7 @@ func (h *hub) wake(signals core.Signal, queue string, source jobs.WakeSource) {
 		select {
 		case l.wake <- struct{}{}:
 			woken++
-		default: // it has one waiting
+		default: // it already has a value
 		}
 	}
 	h.mu.Unlock()
@@ -102,7 +102,7 @@ func (h *hub) wake(signals core.Signal, queue string, source jobs.WakeSource) {
 	}
 }
 
-// poll wakes the listeners for work periodically, for commits without a notification: of plain SQL, of a process with
+// poll wakes the listeners for work periodically, for commits without a notification: by plain SQL, by a process with
 // notifications off, or while the listening connection was lost.
 func (h *hub) poll() {
 	for h.rest(h.pollEvery()) {
@@ -149,7 +149,7 @@ func (h *hub) follow() {
 				return err
 			}
 			h.setQuiet(false)
-			h.wake(core.WorkReady, "", jobs.WakeStart) // for what was committed before
+			h.wake(core.WorkReady, "", jobs.WakeStart) // for earlier commits
 			return nil
 		},
 		notice: h.notice,
@@ -165,8 +165,8 @@ func (h *hub) setQuiet(quiet bool) {
 	h.quiet = quiet
 }
 
-// notification returns the payload of a NOTIFY: the sender's token, the signals as a number, and the queue that has work, if
-// nothing else happened. Any other payload, such as that of a bare NOTIFY by a person or a program, wakes all listeners for work.
+// notification returns the payload of a NOTIFY: the sender's token, the signals as a number, and the queue with work if nothing
+// else changed. Any other payload, such as that of a bare NOTIFY by a person or a program, wakes all listeners for work.
 func notification(token string, signals core.Signal, queue string) string {
 	return fmt.Sprintf("%s/%d/%s", token, signals, queue)
 }
@@ -176,7 +176,7 @@ func (h *hub) notice(n *pgconn.Notification) {
 	if len(parts) == 3 {
 		signals, err := strconv.ParseUint(parts[1], 10, 8)
 		if parts[0] == h.token {
-			return // its listeners were told at once
+			return // announce woke its listeners at once
 		}
 		if err == nil && signals != 0 {
 			h.wake(core.Signal(signals), parts[2], jobs.WakeNotify)
@@ -186,11 +186,11 @@ func (h *hub) notice(n *pgconn.Notification) {
 	h.wake(core.WorkReady, "", jobs.WakeNotify)
 }
 
-// announce wakes this process's listeners at once, and those of other processes soon if work is ready. It does not wait for
-// that: nothing depends on the notification but how soon others look.
+// announce wakes this process's listeners at once, and other processes' soon if work is ready. It does not wait for the
+// notification, which only makes other processes look sooner.
 func (h *hub) announce(signals core.Signal) {
 	local := signals
-	if signals&core.WorkAdded != 0 { // the transaction itself notified the others
+	if signals&core.WorkAdded != 0 { // the transaction itself notified other processes
 		local |= core.WorkReady
 	}
 	h.wake(local, "", jobs.WakeLocal)
@@ -224,14 +224,14 @@ func (h *hub) notifyPending() {
 			h.mu.Lock()
 			h.pending = true // close sends it
 			h.mu.Unlock()
-		} // else others will find out by polling
+		} // other processes find out by polling
 		h.rest(notifyEvery)
 	}
 }
 
-// notify tells other processes that work is ready. Nothing depends on it but how soon they look, so its error is only logged.
+// notify tells other processes that work is ready. It only makes them look sooner, so its error is only logged.
 func (h *hub) notify(ctx context.Context) error {
-	err := h.store.conns.rerun(ctx, func() error { // twice does no harm
+	err := h.store.conns.rerun(ctx, func() error { // sending it twice does no harm
 		return inTime(ctx, func(ctx context.Context) error {
 			text := notification(h.token, core.WorkReady, "")
 			_, err := h.store.conns.pool.Exec(ctx, control("announce"), once(h.store.conns.names.channel(), text)...)
@@ -244,7 +244,7 @@ func (h *hub) notify(ctx context.Context) error {
 	return err
 }
 
-// rest reports whether the hub is still open after d.
+// rest waits for d and reports whether the hub is still open.
 func (h *hub) rest(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -256,7 +256,8 @@ func (h *hub) rest(d time.Duration) bool {
 	}
 }
 
-// run has the hub's end wait for a function that ends soon once the hub's context does, or does nothing after it.
+// run starts fn, which must return soon after the hub's context ends, and which close waits for. After close it does
+// nothing.
 func (h *hub) run(fn func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -272,7 +273,7 @@ func (h *hub) close() {
 	h.stop()
 	h.running.Wait()
 	h.mu.Lock()
-	pending := h.pending // as after a stop that gave jobs back
+	pending := h.pending // for example after a stop that released jobs
 	h.mu.Unlock()
 	if pending {
 		ctx, cancel := context.WithTimeout(context.Background(), lastWord)
@@ -281,8 +282,8 @@ func (h *hub) close() {
 	}
 }
 
-// pollChanges wakes, as often as poll does, those listeners who want to know of changes only. Claims send no notification, and
-// neither do other programs, so it compares what is there with what was there.
+// pollChanges wakes, at the interval of poll, the listeners for changes only. Claims and other programs send no notification,
+// so it compares the current state with the previous one.
 func (h *hub) pollChanges() {
 	var last db.GetChangeMarkRow
 	known := false

@@ -90,8 +90,8 @@ func (i *insert) addMany(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// insertClaimed inserts a job as claimed. An error undoes the insert, also when an application's trigger has made the job one that
-// the worker would not get.
+// insertClaimed inserts a job as claimed. An error undoes the insert, also when an application's trigger has made the job one
+// that the worker would not get.
 func (s inserter) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if i.Claim.Patience > 0 {
@@ -99,7 +99,7 @@ func (s inserter) insertClaimed(ctx context.Context, i *insert) ([]int64, error)
 	}
 	defer cancel()
 	arg, committed := i.Claimed(), func() {}
-	// A commit that has begun is not given up because a runner is slow: its outcome would be unknown.
+	// A slow runner does not cancel a commit that has begun: its outcome would be unknown.
 	transact := func(limited context.Context, fn statements) (bool, error) {
 		return s.store.writer.transactUntil(limited, ctx, fn)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// withCommit returns a Querier for statements without rows that are the last of a transaction: they are sent with its commit.
+// withCommit returns a Querier for the last statements of a transaction, which return no rows: they are sent with its commit.
 func (s *writer) withCommit(t *transaction, q db.Querier) db.Querier {
 	if !t.prepare {
 		return q
@@ -17,15 +17,15 @@ func (s *writer) withCommit(t *transaction, q db.Querier) db.Querier {
 	return s.conns.querier(deferring{t.direct, t}, true)
 }
 
-// deferred is a statement that waits to be sent with the next one of its transaction, or with the commit.
+// deferred is a statement that is sent with the next one of its transaction, or with the commit.
 type deferred struct {
 	sql  string
 	args []any
 }
 
-// deferring sends a statement without rows together with the next one, which saves a round trip. It does not return how many
-// rows changed; the next statement, or the commit, returns its error. A statement that is not prepared yet is sent by itself:
-// see opening.
+// deferring sends a statement without rows together with the next one, which saves a round trip. It does not return the
+// number of changed rows; the next statement, or the commit, returns its error. It sends a statement that is not prepared yet
+// at once: see opening.
 type deferring struct {
 	opening
 	transaction *transaction
@@ -40,7 +40,7 @@ func (d deferring) Exec(ctx context.Context, sql string, args ...any) (pgconn.Co
 	return pgconn.CommandTag{}, nil
 }
 
-// queueLater queues what waits, and returns how many statements that are.
+// queueLater adds the deferred statements to the batch and returns their number.
 func (t *transaction) queueLater(batch *pgx.Batch) int {
 	n := len(t.later)
 	for _, s := range t.later {
@@ -50,7 +50,7 @@ func (t *transaction) queueLater(batch *pgx.Batch) int {
 	return n
 }
 
-// takeLater takes the results of n statements without rows.
+// takeLater reads the results of n statements without rows.
 func takeLater(results pgx.BatchResults, n int) error {
 	for range n {
 		if _, err := results.Exec(); err != nil {

@@ -22,21 +22,21 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
-// settling is how long after a start or a crash of the server a free lock says nothing about a worker of before: each worker
-// must connect anew, which it tries at least every reconnectLast.
+// settling is the time after a start or crash of the server in which a free lock proves nothing about an earlier worker:
+// each worker must connect anew, and tries at least every reconnectLast.
 const settling = 3*time.Second + reconnectLast
 
-// workerLocks are the locks that say which workers live: advisory locks of sessions.
+// workerLocks holds and tests the advisory session locks that show which workers live.
 type workerLocks struct {
 	conns     *connections
 	now       func() time.Time
-	missed    atomic.Pointer[time.Time] // when this process was last found without its worker's lock
+	missed    atomic.Pointer[time.Time] // when this process last lacked its own worker's lock
 	farewells sync.Map                  // *farewell by the key of a lock that this process holds
 }
 
-// HoldWorkerLock takes an advisory lock on a connection of its own. The server releases it when that connection ends,
-// however it ends; then, if the process still lives, another connection takes it again. Behind a pooler, where a lock
-// would be the pooler's, there is none, and only the lease tells that the worker lives.
+// HoldWorkerLock takes an advisory lock on its own connection. The server releases it when that connection ends, for
+// any reason; if the process still lives, another connection takes it again. Behind a pooler, which would own the lock,
+// there is none, and only the lease shows that the worker lives.
 func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
 	if err := s.conns.look(ctx); err != nil {
 		return "", nil, err
@@ -96,9 +96,9 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 	return key, release, nil
 }
 
-// FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later. A server that has just
-// started has none yet: see settling. A process that has just missed its own lock judges no other worker: what broke its
-// connection, such as a restarted proxy before the server, broke the others' connections too.
+// FreeWorkerLocks tries all locks in one statement, and tries the free ones again a little later. A server that has just
+// started has no locks yet: see settling. A process that has just lost its own lock judges no other worker: the cause, such
+// as a restarted proxy in front of the server, broke the others' connections too.
 func (s *workerLocks) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error) {
 	if missed := s.missed.Load(); missed != nil && time.Since(*missed) < s.conns.options.settling {
 		return nil, nil
@@ -117,8 +117,8 @@ func (s *workerLocks) FreeWorkerLocks(ctx context.Context, keys []string) ([]str
 	return s.freeLocks(ctx, free)
 }
 
-// confirmAfter is long enough for a worker to make a connection anew, if that takes it about as long as this process: the
-// way to the server may be long, or the server slow.
+// confirmAfter returns a time long enough for another worker to reconnect, if that takes it about as long as this
+// process: the network or the server may be slow.
 func (s *workerLocks) confirmAfter() time.Duration {
 	return max(s.conns.options.confirm, min(reconnectFirst+3*time.Duration(s.conns.connecting.Load()), settling))
 }
@@ -126,7 +126,7 @@ func (s *workerLocks) confirmAfter() time.Duration {
 func (s *workerLocks) freeLocks(ctx context.Context, keys []string) ([]string, error) {
 	var numbers []string
 	for _, key := range keys {
-		if _, err := strconv.ParseInt(key, 10, 64); err == nil { // else it is another engine's, of a queue that was moved
+		if _, err := strconv.ParseInt(key, 10, 64); err == nil { // else the lock is another engine's, of a moved queue
 			numbers = append(numbers, key)
 		}
 	}
@@ -151,8 +151,8 @@ func (s *workerLocks) freeLocks(ctx context.Context, keys []string) ([]string, e
 	return free, err
 }
 
-// TakeWorkerLock takes another worker's lock for the length of a transaction, which works behind a pooler as well. Its
-// connection is not of the pool: the caller needs one of those to make use of the lock, and others may wait for it too.
+// TakeWorkerLock takes another worker's lock for the length of a transaction, which works behind a pooler as well. It
+// does not use the pool: the caller needs a pool connection meanwhile, and other callers may wait for one.
 func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (state engine.LockState, done func(), err error) {
 	number, err := strconv.ParseInt(key, 10, 64)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (state eng
 		return engine.LockHeld, nil, translate(err)
 	}
 	done = func() {
-		// The transaction has written nothing: that its end may fail means only that the connection is lost, and the lock too.
+		// The transaction has written nothing: if its end fails, only the connection is lost, and the lock with it.
 		ctx, cancel := core.Linger(ctx)
 		defer cancel()
 		ctx, stop := context.WithTimeout(ctx, answerWithin)
@@ -176,7 +176,7 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (state eng
 	if _, err = conn.Exec(w.ctx, control("begin"), pgx.QueryExecModeExec); err == nil {
 		err = conn.QueryRow(w.ctx, control("try_lock"), once(number)...).Scan(&taken)
 	}
-	if err == nil && taken { // the caller keeps the transaction open for as long as it needs
+	if err == nil && taken { // the caller keeps the transaction open as long as it needs
 		_, err = conn.Exec(w.ctx, control("no_timeouts"), once()...)
 	}
 	if err = translate(w.end(err)); err != nil || !taken {
@@ -186,9 +186,9 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (state eng
 	return engine.LockTaken, done, nil
 }
 
-// farewell sends a worker's last statements on the connection that holds its lock, and waits for no answer: the server may be
-// stopped, or a row locked. The server runs them when it can, though the connection is closed by then, and frees the lock after
-// them.
+// farewell sends a worker's last statements on the connection that holds its lock, and does not wait for an answer: the server
+// may be stopped, or a row locked. The server runs them when it can, even after the connection was closed, and then frees the
+// lock.
 type farewell struct {
 	mu   sync.Mutex
 	conn net.Conn // nil while there is none
@@ -200,15 +200,15 @@ var (
 	errSaid         = errors.New("the connection's last statements must not be cancelled")
 )
 
-// use notes the connection that holds the lock, or nil.
+// use records the connection that holds the lock, or nil.
 func (f *farewell) use(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.conn = conn
 }
 
-// dial returns a function that makes no connection any more once a farewell was sent. pgx makes one to cancel what runs on a
-// connection that it gives up.
+// dial wraps next so that it makes no connection after a farewell was sent. pgx makes one to cancel the running statement of
+// a connection that it abandons.
 func (f *farewell) dial(next pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		f.mu.Lock()
@@ -221,7 +221,7 @@ func (f *farewell) dial(next pgconn.DialFunc) pgconn.DialFunc {
 	}
 }
 
-// send sends what statements sends, as one transaction.
+// send sends as one transaction everything that statements writes.
 func (f *farewell) send(statements func(*sender) error) error {
 	var s sender
 	err := statements(&s)
@@ -244,7 +244,8 @@ func (f *farewell) send(statements func(*sender) error) error {
 	return err
 }
 
-// LeaveGoodbye sends the server the release of the worker's jobs and its end. It does nothing for a worker without a lock.
+// LeaveGoodbye sends the server the release of the worker's jobs and its end. It does nothing for a worker without a
+// lock.
 func (s *workerLocks) LeaveGoodbye(key string, worker int64) error {
 	f, ok := s.farewells.Load(key)
 	if !ok {
@@ -261,10 +262,10 @@ func (s *workerLocks) LeaveGoodbye(key string, worker int64) error {
 	})
 }
 
-// SaidGoodbye implements [engine.Store]: the server has done what a goodbye says before the lock can be taken.
+// SaidGoodbye implements [engine.Store]: the server has executed a goodbye before the lock can be taken.
 func (s *workerLocks) SaidGoodbye(string) (bool, error) { return false, nil }
 
-// sender keeps statements without rows as messages of the protocol. Their results say nothing.
+// sender stores statements without rows as protocol messages. Their results are ignored.
 type sender struct{ messages []byte }
 
 func (s *sender) add(message pgproto3.FrontendMessage) (err error) {

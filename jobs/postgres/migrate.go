@@ -25,13 +25,13 @@ import (
 	"github.com/sqluice/sqluice/sql"
 )
 
-// versionTable is goose's bookkeeping for the queue, so that it lives beside an application's own migrations.
+// versionTable is goose's table for the queue; its own name keeps it apart from an application's migrations.
 const versionTable = "sqluice_migrations"
 
 // earlierVersionTable is the name that goose's table had in earlier builds of sqluice.
 const earlierVersionTable = "sqluice_goose_version"
 
-// direction is whether migrations are applied or undone.
+// direction says whether migrations are applied or undone.
 type direction int
 
 const (
@@ -48,24 +48,24 @@ const migrateLock = 0x73716c75696365
 type schema struct {
 	conns *connections
 
-	usable atomic.Bool  // the schema was found right
-	asked  atomic.Int64 // how often its version was read
+	usable atomic.Bool  // the schema was found to be right
+	asked  atomic.Int64 // number of reads of its version
 }
 
-// lookAgain is how often a schema that was found right is looked at as a whole, in reads of its version: a worker reads it each second.
+// lookAgain is the number of version reads after which a schema that was right is checked in full: a worker reads it each second.
 const lookAgain = 30
 
-// briefly reports whether it is enough to read the version.
+// briefly reports whether reading the version is enough.
 func (s *schema) briefly() bool { return s.asked.Add(1)%lookAgain != 0 && s.usable.Load() }
 
-// Schema implements [engine.Store]. It reads goose's table without making it, and the server's clock with it.
+// Schema implements [engine.Store]. It reads goose's table without creating it, and the server's clock with it.
 func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
 	known, err := migrations()
 	if err != nil {
 		return found, err
 	}
 	if s.briefly() {
-		// It was there. Where it is not any more, or may not be read, the longer way says why.
+		// If the table is gone or may not be read, the longer way reports why.
 		if found, err = s.read(ctx, known, "schema_versions", !s.conns.unprepared.Load()); err == nil && found.Have != 0 || ctx.Err() != nil {
 			return found, err
 		}
@@ -73,7 +73,7 @@ func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
 	return s.wholeSchema(ctx, known)
 }
 
-// wholeSchema is Schema for a database of which nothing is known yet.
+// wholeSchema is Schema for a database about which nothing is known yet.
 func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found engine.Schema, err error) {
 	found = engine.Schema{Want: known.Newest()}
 	l, err := s.conns.locate(ctx)
@@ -90,7 +90,7 @@ func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found en
 		return found, err
 	}
 	if err := s.checkRowSecurity(ctx); err != nil {
-		s.usable.Store(false) // until it is mended
+		s.usable.Store(false) // until it is repaired
 		return found, err
 	}
 	if found, err = s.versions(ctx, known); err != nil {
@@ -103,7 +103,7 @@ func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found en
 	if slices.Contains(l.jobs, s.conns.names.at().schema) {
 		return found, nil
 	}
-	// Another process may have committed the first migration meanwhile.
+	// Another process may have committed the first migration in between.
 	if l, err = s.conns.locate(ctx); err == nil && !slices.Contains(l.jobs, s.conns.names.at().schema) {
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table %s), which cannot be migrated: use another database or schema, or drop its tables",
 			versionTable, found.Applied, jobsTable)
@@ -111,14 +111,14 @@ func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found en
 	return found, err
 }
 
-// versions reads the versions of a schema that may be older than the table in which migrations say which programs run on them.
+// versions reads the versions of a schema that may be older than the table in which migrations list the programs that run on them.
 func (s *schema) versions(ctx context.Context, known migration.Set) (engine.Schema, error) {
 	found, err := s.read(ctx, known, "schema_versions", false)
 	if !isNoTable(err) {
 		return found, err
 	}
 	if found, err = s.read(ctx, known, "schema_version", false); err != nil {
-		// The migration that makes the table may have been committed between the two.
+		// The migration that creates the table may have been committed between the two reads.
 		if again, err := s.read(ctx, known, "schema_versions", false); !isNoTable(err) {
 			return again, err
 		}
@@ -135,8 +135,7 @@ func (s *schema) checkEarlier(l location) error {
 		earlierVersionTable)
 }
 
-// read reads the versions by a statement, and the server's time with them. Not prepared, half of what it costs the server is to parse
-// and plan it.
+// read reads the versions and the server's time by a statement. Unprepared, half of its cost on the server is parsing and planning.
 func (s *schema) read(ctx context.Context, known migration.Set, statement string, prepare bool) (found engine.Schema, err error) {
 	var args []any
 	if !prepare {
@@ -157,8 +156,8 @@ func (s *schema) read(ctx context.Context, known migration.Set, statement string
 	return engine.Schema{Want: known.Newest()}, err
 }
 
-// checkRowSecurity returns an error when policies hide rows of the queue from this role. What is hidden would be taken for what is not
-// there: no jobs, no paused queue, no schema.
+// checkRowSecurity returns an error when policies hide rows of the queue from this role. The queue would take hidden rows for missing
+// ones: no jobs, no paused queue, no schema.
 func (s *schema) checkRowSecurity(ctx context.Context) error {
 	var tables, role string
 	if err := s.conns.queryRow(ctx, "row_security", once(s.conns.names.table(versionTable)), &tables, &role); err != nil {
@@ -181,7 +180,7 @@ func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) 
 		return err
 	})
 	if err == nil {
-		// A role that may not read the tables may not move their sequences either.
+		// A role that may not read the tables cannot move their sequences either.
 		if err = (sequences{s.conns}).moveSequences(ctx); errors.Is(err, errPrivilege) {
 			err = nil
 		}
@@ -197,7 +196,7 @@ func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return nil
 		}
-		if errors.Is(err, goose.ErrVersionNotFound) { // the database has a migration of its owner that this program lacks
+		if errors.Is(err, goose.ErrVersionNotFound) { // the database has an application's migration that this program lacks
 			result, err = s.undoProject(ctx, p)
 		}
 		if result != nil {
@@ -217,8 +216,8 @@ func (s *schema) undoProject(ctx context.Context, p *goose.Provider) (*goose.Mig
 	return p.ApplyVersion(ctx, found.Applied, false)
 }
 
-// migrate holds a lock while goose runs: of several goose.Up at once all but one would fail. Both use connections of
-// their own; the search_path of goose's is the queue's schema.
+// migrate holds a lock while goose runs: of several concurrent goose.Up all but one would fail. Lock and goose use
+// their own connections; goose's search_path is the queue's schema.
 func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	if err := s.conns.look(ctx); err != nil {
 		return nil, err
@@ -227,9 +226,9 @@ func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Prov
 	if err != nil {
 		return nil, translate(err)
 	}
-	defer closeSoon(ctx, conn) // which releases the lock
+	defer closeSoon(ctx, conn) // closing it releases the lock
 	if err := stay(ctx, conn, conn.PgConn().PID()); err != nil {
-		return nil, translate(err) // the connection is idle while goose works, with the lock
+		return nil, translate(err) // the connection is idle, with the lock, while goose works
 	}
 	if err := s.waitForMigrations(ctx, conn); err != nil {
 		return nil, fmt.Errorf("wait for other migrations: %w", translate(err))
@@ -244,7 +243,7 @@ func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Prov
 	return s.migrateLocked(ctx, found, to, run)
 }
 
-// migrateLocked runs goose on a schema, after it has adopted tables without versions. The caller holds the lock of migrations.
+// migrateLocked adopts tables without versions, and then runs goose on a schema. The caller holds the lock of migrations.
 func (s *schema) migrateLocked(ctx context.Context, found engine.Schema, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	var synchronous bool
 	var life string
@@ -272,14 +271,14 @@ func (s *schema) migrateLocked(ctx context.Context, found engine.Schema, to dire
 	if err := s.runGoose(run); err != nil || !synchronous {
 		return adopted, err
 	}
-	return adopted, outcomes{s.conns}.confirm(ctx, life) // also where nothing was left to do: what was found may be what a cancelled wait left
+	return adopted, outcomes{s.conns}.confirm(ctx, life) // also if nothing was left to do: an earlier migration may have left its changes after a cancelled wait
 }
 
-// scratchSchema is where adopt makes the tables to compare with. No transaction that makes it is committed.
+// scratchSchema is the schema in which adopt creates tables to compare with. It is never committed.
 const scratchSchema = "sqluice_scratch"
 
-// adopt compares the queue's tables, which have no versions, with what the migrations make in a scratch schema, and records the versions of
-// the schema that they equal. The caller holds the lock of migrations.
+// adopt compares the queue's tables, which have no versions, with the tables that the migrations create in a scratch schema, and records
+// the versions of the schema that they equal. The caller holds the lock of migrations.
 func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
 	known, err := migrations()
 	if err != nil {
@@ -306,7 +305,7 @@ func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error
 	return adopted, nil
 }
 
-// match finds the version of the schema that the queue's schema equals. Whatever it makes is rolled back.
+// match returns the version of the schema that the queue's schema equals. It rolls back everything that it creates.
 func (s *schema) match(ctx context.Context, pool *stdsql.DB, known migration.Set) (match adoption.Match, err error) {
 	err = adoption.InTransaction(ctx, pool, func(tx *stdsql.Tx) error {
 		have, err := partsOf(ctx, tx, s.conns.names.at().schema)
@@ -319,7 +318,7 @@ func (s *schema) match(ctx context.Context, pool *stdsql.DB, known migration.Set
 		} else if err != nil {
 			return err
 		}
-		if _, err := partsOf(ctx, tx, scratchSchema); err != nil { // none yet: the first migration searches there
+		if _, err := partsOf(ctx, tx, scratchSchema); err != nil { // the queue's tables do not exist yet: the first migration searches there
 			return err
 		}
 		match, err = adoption.Find(known, have, "another schema", func(up string) ([]adoption.Part, error) {
@@ -333,7 +332,7 @@ func (s *schema) match(ctx context.Context, pool *stdsql.DB, known migration.Set
 	return match, migrationFault(err)
 }
 
-// partsOf reads the parts of the queue in a schema, which it makes the only one of the search_path until the transaction ends.
+// partsOf reads the parts of the queue in a schema, which becomes the only one of the search_path until the transaction ends.
 func partsOf(ctx context.Context, tx *stdsql.Tx, schema string) ([]adoption.Part, error) {
 	if _, err := tx.ExecContext(ctx, control("search_here"), pgx.Identifier{schema}.Sanitize()); err != nil {
 		return nil, err
@@ -341,7 +340,7 @@ func partsOf(ctx context.Context, tx *stdsql.Tx, schema string) ([]adoption.Part
 	return adoption.Read(ctx, tx, adoption.OfPostgres, control("parts"), schema)
 }
 
-// runGoose has run work on connections that are closed after it.
+// runGoose calls run with a provider on connections that it closes afterwards.
 func (s *schema) runGoose(run func(*goose.Provider) error) error {
 	files, err := migrationFiles()
 	if err != nil {
@@ -350,7 +349,7 @@ func (s *schema) runGoose(run func(*goose.Provider) error) error {
 	pool := s.migrationPool()
 	provider, err := goose.NewProvider(goose.DialectPostgres, pool, files,
 		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true),
-		goose.WithAllowOutofOrder(true)) // the owner's versions are above all later ones of the project
+		goose.WithAllowOutofOrder(true)) // an application's versions are above all later ones of the project
 	if err == nil {
 		err = migrationFault(run(provider))
 	}
@@ -358,9 +357,9 @@ func (s *schema) runGoose(run func(*goose.Provider) error) error {
 	return errors.Join(err, pool.Close())
 }
 
-// waitForMigrations waits for the lock that keeps other migrations out. It asks for it again and again, with no statement
-// open in between: a snapshot, of the one that waits as well as of the one that holds it, would keep an index from being
-// built CONCURRENTLY for ever.
+// waitForMigrations waits for the lock that excludes other migrations. It polls for it, with no statement open in
+// between: a snapshot, of the waiting session or of the holder, would block an index build by CREATE INDEX CONCURRENTLY
+// for ever.
 func (s *schema) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
 	try := tryMigrationLock
 	if s.conns.pooled.Load() {
@@ -386,8 +385,8 @@ func tryMigrationLock(ctx context.Context, conn *pgx.Conn) (taken bool, err erro
 	return taken, err
 }
 
-// tryBehindPooler takes the lock for the length of a transaction, which stays open then, since that of a session would
-// stay with the pooler.
+// tryBehindPooler takes the lock for the length of a transaction, which stays open: a session lock would stay with the
+// pooler.
 func tryBehindPooler(ctx context.Context, conn *pgx.Conn) (taken bool, err error) {
 	if _, err := conn.Exec(ctx, control("begin"), pgx.QueryExecModeExec); err != nil {
 		return false, err
@@ -396,22 +395,22 @@ func tryBehindPooler(ctx context.Context, conn *pgx.Conn) (taken bool, err error
 	if err != nil {
 		return false, err
 	}
-	// Either ends the portal of the statement before, and so the snapshot that the transaction would keep with it.
+	// Both end the portal of the previous statement, and with it the snapshot that the transaction would keep.
 	next := "rollback"
 	if taken {
-		next = "no_timeouts" // it may be silent however long the role may be as a rule
+		next = "no_timeouts" // it may be idle regardless of the role's timeouts
 	}
 	_, err = conn.Exec(ctx, control(next), pgx.QueryExecModeSimpleProtocol)
 	return taken, err
 }
 
-// migrationPool is what goose works with.
+// migrationPool returns the connections for goose.
 func (s *schema) migrationPool() *stdsql.DB {
 	config := s.conns.session.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
 	var opts []stdlib.OptionOpenDB
-	if !s.conns.pooled.Load() { // else the settings would be another client's the next time
-		// The tables may be large. A busy machine may take its time between two statements; a migrator that was stopped is not to keep
+	if !s.conns.pooled.Load() { // otherwise another client would get the settings
+		// The tables may be large, and a busy machine may pause between two statements; yet a migrator that was stopped must not keep
 		// its locks for ever.
 		path := pgx.Identifier{s.conns.names.at().schema}.Sanitize()
 		idle := cmp.Or(config.RuntimeParams["idle_in_transaction_session_timeout"], "1min")
@@ -426,8 +425,8 @@ func (s *schema) migrationPool() *stdsql.DB {
 	return stdlib.OpenDB(*config, opts...)
 }
 
-// prepareSchema makes the queue's schema when it is not there, and refuses one in which names of the queue are taken. The
-// first migration refuses it as well, but goose has made its own table by then.
+// prepareSchema creates the queue's schema if it is missing, and refuses one in which names of the queue are taken. The
+// first migration refuses it as well, but by then goose has created its own table.
 func (s *schema) prepareSchema(ctx context.Context) error {
 	var taken string
 	if err := s.conns.query(ctx, &taken, "taken_names", s.conns.names.at().schema); err != nil {
@@ -443,14 +442,14 @@ func (s *schema) prepareSchema(ctx context.Context) error {
 	if err := s.conns.query(ctx, &there, "has_schema", s.conns.options.schema); err != nil {
 		return err
 	}
-	if there { // a role that may not make schemas can use one that was made for it
+	if there { // a role without the right to create schemas can use an existing one
 		return nil
 	}
 	_, err := s.conns.pool.Exec(ctx, controlOn("create_schema", s.conns.options.schema), pgx.QueryExecModeExec)
 	return migrationFault(err)
 }
 
-// errScratch is returned to a role that may not make the schema in which adopt makes the tables to compare with.
+// errScratch is returned to a role that may not create the schema in which adopt creates tables to compare with.
 var errScratch = errors.New("the role may not create the schema sqluice_scratch, in which the queue's tables are made to compare them, and which is rolled back: " +
 	"GRANT CREATE ON DATABASE to this role, or migrate once as a role that has it")
 
@@ -475,7 +474,7 @@ func migrations() (migration.Set, error) {
 	return migration.Read(files)
 }
 
-// NewestSchema is the version of the schema that this library was built for: that of its last migration.
+// NewestSchema returns the version of the schema that this library was built for: that of its last migration.
 func NewestSchema() (int64, error) {
 	known, err := migrations()
 	return known.Newest(), err

@@ -16,22 +16,22 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// upkeep is the part of the engine that counts and moves whole databases.
+// upkeep implements the part of the engine that counts and moves whole databases.
 type upkeep struct {
 	conns  *connections
 	writer *writer
 	now    func() time.Time
 }
 
-// Backup is not for PostgreSQL, which has tools of its own.
+// Backup is not supported: PostgreSQL has its own tools.
 func (upkeep) Backup(context.Context, string) error {
 	return fmt.Errorf("%w: use pg_dump, or `sqluice copy --keep-open` to write the queue to a SQLite file", errors.ErrUnsupported)
 }
 
-// BackupTo is not for PostgreSQL either.
+// BackupTo is not supported either.
 func (s upkeep) BackupTo(ctx context.Context, _ io.Writer) error { return s.Backup(ctx, "") }
 
-// Settle takes, and at once gives back, locks that every writer's transaction stands in the way of until it ends.
+// Settle takes and at once releases locks that conflict with every open transaction of a writer, and so waits for these.
 func (s upkeep) Settle(ctx context.Context) error {
 	for _, table := range []string{
 		"sqluice_workers", "sqluice_jobs", "sqluice_job_errors", "sqluice_job_audit", "sqluice_pauses", "sqluice_retentions", "sqluice_declarations",
@@ -44,8 +44,8 @@ func (s upkeep) Settle(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for one table, in a transaction of its own: with a lock on another table in hand it could meet a writer
-// that waits for that.
+// settle waits for one table, in its own transaction: if it held a lock on another table, it could deadlock with a
+// writer that waits for that lock.
 func (s upkeep) settle(ctx context.Context, table string) error {
 	conn, err := s.conns.acquire(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s upkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 		"sqluice_jobs": last.Job, "sqluice_job_errors": last.JobError, "sqluice_workers": last.Worker, "sqluice_job_audit": last.Audit,
 	} {
 		if id == 0 {
-			continue // an empty table's sequence is at its beginning
+			continue // the sequence of an empty table is at its start
 		}
 		var now int64
 		if err := s.conns.query(ctx, &now, "reserve_ids", s.conns.names.table(table), id); err != nil {

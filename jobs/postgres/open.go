@@ -14,25 +14,25 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// connectWithin is how long the making of a connection may take unless the URL says connect_timeout: a host that does
-// not answer at all would else be waited for for minutes.
+// connectWithin is the longest time to make a connection unless the URL says connect_timeout: with a host that does not
+// answer at all, a connect would otherwise take minutes.
 const connectWithin = 10 * time.Second
 
 const (
-	// pingAfter is for how long a connection of the pool was not used when it is asked, before its next use, whether it is still
-	// there. pgx does so after a second, which is a round trip for nearly every job of a service that adds one now and then. What
-	// is sent on a connection that is lost is sent again on another, but for a lone claim, whose runner looks again.
+	// pingAfter is the idle time after which a connection of the pool is checked before its next use. pgx checks after a second,
+	// one round trip for nearly every job of a service that adds jobs now and then. Statements on a lost connection are sent
+	// again on another one, except a lone claim, whose runner looks again.
 	pingAfter = askEvery
 
-	// restedAfter is for how long a connection was not used when a write on it is not given the time for its first statement that
-	// a statement may take: a network may have forgotten it without telling.
+	// restedAfter is the idle time of a connection after which the first statement of a write has less time than other
+	// statements: a network may have dropped the connection without notice.
 	restedAfter = time.Second
 
-	// promptly is that time. It is more than the transaction's lock_timeout: that a lock cannot be had is no silence.
+	// promptly is that shorter time. It exceeds the transaction's lock_timeout: waiting for a lock is no silence.
 	promptly = 8 * time.Second
 )
 
-// openBackend does what Open does.
+// openBackend implements Open.
 func openBackend(ctx context.Context, url string, opts ...Option) (*backend, error) {
 	rest, given, err := splitURL(url)
 	if err != nil {
@@ -64,7 +64,7 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
 		asked := p.IdleDuration > pingAfter
 		data := p.Conn.PgConn().CustomData()
-		_, used := data[restedKey] // else it has just been made, however long that took
+		_, used := data[restedKey] // otherwise it has just been made, however long that took
 		data[restedKey] = used && p.IdleDuration > store.conns.options.rested && !asked
 		return asked
 	}
@@ -82,20 +82,20 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 	return store, nil
 }
 
-// restedKey is where a connection of the store's own pool keeps whether it was not used for a while when it was taken.
+// restedKey is the key under which a connection of the store's own pool records that it was idle before this use.
 const restedKey = "sqluice: rested"
 
-// watchPrompt begins to watch a write, or a read that is quick, on a connection: the server answers its first statement promptly.
+// watchPrompt begins to watch a write, or a quick read, on a connection: the server must answer its first statement promptly.
 func (s *connections) watchPrompt(ctx context.Context, conn *lentConn) *watch {
 	w := newWatch(ctx, s.options.silence)
 	rested, _ := conn.Conn().PgConn().CustomData()[restedKey].(bool)
-	if rested && !s.unprepared.Load() { // a pooler may have it wait for a connection to the server
+	if rested && !s.unprepared.Load() { // behind a pooler it may wait for a server connection
 		w.first = min(s.options.prompt, s.options.silence)
 	}
 	return w
 }
 
-// newBackendOn does what New does.
+// newBackendOn implements New.
 func newBackendOn(pool *pgxpool.Pool, opts ...Option) (*backend, error) {
 	store, err := newBackend(pool, opts)
 	if err != nil {
@@ -118,7 +118,7 @@ func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
 	c.session = pool.Config().ConnConfig
 	c.mode = c.session.DefaultQueryExecMode
 	if o.session != "" {
-		url, _, err := splitURL(o.session) // what it says of the queue, the other URL or an option says too
+		url, _, err := splitURL(o.session) // the pool's URL or an option already has these parameters
 		if err != nil {
 			return nil, fmt.Errorf("session URL: %w", err)
 		}
@@ -135,7 +135,7 @@ func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
 	return s, nil
 }
 
-// hideURL keeps what is wrong with a URL and drops the URL, which may hold a password in a place where pgx does not
+// hideURL keeps the cause of a URL's error and drops the URL, which may hold a password in a place where pgx does not
 // look for one.
 func hideURL(err error) error {
 	text := err.Error()

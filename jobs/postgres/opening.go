@@ -10,23 +10,23 @@ import (
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
-// opening is a connection on which something goes ahead of a statement, in the same round trip: the beginning of a
-// transaction before its first statement, or settings for the one statement.
+// opening is a connection on which something is sent ahead of a statement, in the same round trip: BEGIN before a
+// transaction's first statement, or settings for one statement.
 type opening struct {
 	watched
-	// ahead queues what goes ahead and returns what takes its results, or nil when nothing is to go ahead.
+	// ahead queues what to send first and returns a function that reads its results, or nil if there is nothing to send.
 	ahead func(*pgx.Batch) func(pgx.BatchResults) error
-	// behind, when not nil, queues what goes behind it.
+	// behind, when not nil, queues what to send after the statement.
 	behind func(*pgx.Batch)
-	// first, when not nil, does the same by itself, before a statement that is not prepared yet: pgx prepares all of a
-	// batch before it sends any of it, and the server waits for a table's lock to do so, without the transaction's timeout.
+	// first, when not nil, does what ahead does in its own round trip, before a statement that is not prepared yet: pgx prepares all of a
+	// batch before it sends any of it, and to do so the server waits for a table's lock, without the transaction's timeout.
 	first func() error
 	mode  pgx.QueryExecMode // of the connection
 }
 
 var _ dbpostgres.DBTX = opening{}
 
-// send returns the results of a statement whose forerunners went well; nil when there were none.
+// send returns the results of a statement after those sent ahead of it succeeded; nil if nothing was sent ahead.
 func (o opening) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
 	if p, ok := ctx.Value(inPipeline{}).(*pipelinePlace); ok {
 		if results, err := p.wait(sql, args); results != nil || err != nil {
@@ -48,7 +48,7 @@ func (o opening) send(ctx context.Context, sql string, args []any) (pgx.BatchRes
 	}
 	results := o.conn.SendBatch(ctx, &batch)
 	if err := take(results); err != nil {
-		_ = results.Close() // it says the same
+		_ = results.Close() // it returns the same error
 		return nil, err
 	}
 	return results, nil
@@ -81,7 +81,7 @@ func (o opening) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 	}
 	rows, err := results.Query()
 	if err != nil {
-		_ = results.Close() // it says the same
+		_ = results.Close() // it returns the same error
 		return nil, err
 	}
 	return &openingRows{Rows: rows, results: results}, nil
@@ -98,11 +98,11 @@ func (o opening) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 	return openingRow{results}
 }
 
-// preparedKey is where a connection keeps which statements were prepared on it.
+// preparedKey is the key under which a connection records its prepared statements.
 const preparedKey = "sqluice: prepared"
 
-// prepared reports whether pgx sends a statement without having the server look at it first. One that it forgot again,
-// because it keeps only so many, counts as well: that costs no more than a longer wait.
+// prepared reports whether pgx sends a statement without a round trip to prepare it. It also returns true for one that
+// pgx has dropped from its limited cache: that costs no more than a longer wait.
 func (o opening) prepared(sql string) bool {
 	switch o.mode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
@@ -115,7 +115,7 @@ func (o opening) prepared(sql string) bool {
 	return ok
 }
 
-// note keeps that a statement was prepared, if it was, and returns err.
+// note records that a statement was prepared, if it was, and returns err.
 func (o opening) note(sql string, err error) error {
 	if o.first == nil || err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return err
@@ -130,7 +130,7 @@ func (o opening) note(sql string, err error) error {
 	return err
 }
 
-// notingRow is that of a statement by itself.
+// notingRow is the row of a statement that was sent alone.
 type notingRow struct {
 	pgx.Row
 	opening opening
@@ -139,7 +139,7 @@ type notingRow struct {
 
 func (r notingRow) Scan(values ...any) error { return r.opening.note(r.sql, r.Row.Scan(values...)) }
 
-// openingRows are the rows of a statement that was sent with others.
+// openingRows is the result of a statement that was sent with others.
 type openingRows struct {
 	pgx.Rows
 	results pgx.BatchResults

@@ -18,32 +18,32 @@ type Option func(*options)
 
 type options struct {
 	schema   string
-	session  string // URL of the server itself, when the other leads to a pooler
-	pooled   bool   // the application said that the URL leads to a pooler
+	session  string // URL of the server itself, if the other leads to a pooler
+	pooled   bool   // the application says that the URL leads to a pooler
 	silent   bool
 	poll     time.Duration
 	logger   *slog.Logger
 	observer *jobs.Observer
 	faulty   []error
-	silence  time.Duration    // how long one statement of the queue may take before the connection is given up
-	rested   time.Duration    // for how long a connection was not used on which the first statement of a write may take only so long:
-	prompt   time.Duration    // this
-	asking   time.Duration    // how long a write whose connection broke during the commit asks the server about it
-	confirm  time.Duration    // when a lock that was found free is looked at again before its worker counts as gone
-	settling time.Duration    // how long a process that missed its own lock judges no other's
+	silence  time.Duration    // longest time for a statement of the queue before its connection is given up
+	rested   time.Duration    // idle time of a connection after which the first statement of a write must end within prompt
+	prompt   time.Duration    // see rested
+	asking   time.Duration    // longest time to ask for the outcome of a write whose connection broke during the commit
+	confirm  time.Duration    // delay before a free lock is tried again and its worker counts as gone
+	settling time.Duration    // time after losing its own lock in which a process judges no others
 	local    func() time.Time // this machine's clock
 	onCommit func()           // for tests: called between a transaction's last statement and its commit
 }
 
-// The default of [WithPoll], with notifications and without.
+// The defaults of [WithPoll], with notifications and without.
 const (
 	safetyPoll = time.Second
 	busyPoll   = 200 * time.Millisecond
 )
 
-// WithSchema puts the queue's tables in a schema of this name, whatever the search_path is. Without it they are in the schema of
-// the search_path that has them, or else in its first one, which is public as a rule; two that have them are refused. Migrate makes
-// the schema when it is not there.
+// WithSchema sets the schema of the queue's tables, whatever the search_path is. Without it the queue uses the schema of the
+// search_path that has them, or else its first one, usually public; it refuses two that have them. Migrate creates the schema if it
+// is missing.
 func WithSchema(name string) Option {
 	return func(o *options) {
 		if err := checkSchemaName(name); err != nil {
@@ -54,20 +54,20 @@ func WithSchema(name string) Option {
 }
 
 // BehindPooler says that the connections lead to a pooler that gives each transaction another server connection, such
-// as PgBouncer in transaction mode. The queue then keeps to what works there: it polls, sends no notifications of its
-// own accord to listen to, prepares no statements, and tells by leases alone that a worker is gone. With [WithSession]
-// it keeps notifications and locks. A pooler is also noticed without this option, at the first use.
+// as PgBouncer in transaction mode. The queue then uses only what works there: it polls, does not listen for
+// notifications, prepares no statements, and detects dead workers by leases alone. With [WithSession] it keeps
+// notifications and locks. The queue also detects a pooler without this option, at the first use.
 func BehindPooler() Option { return func(o *options) { o.pooled = true } }
 
-// WithSession names the server itself, by a URL, for the two connections that a process with workers keeps beside its
+// WithSession sets the URL of the server itself for the two connections that a process with workers keeps beside its
 // pool: one listens, one holds the lock that shows that the worker lives. It is for pools that lead to a pooler.
 func WithSession(url string) Option { return func(o *options) { o.session = url } }
 
-// WithoutNotify makes enqueues send no notifications: other processes find new jobs by polling. PostgreSQL lets transactions
-// with a notification commit only one after the other, which matters from some thousands of enqueues a second on.
+// WithoutNotify makes enqueues send no notifications: other processes find new jobs by polling. PostgreSQL commits
+// transactions with notifications one after the other, which matters from some thousands of enqueues a second on.
 func WithoutNotify() Option { return func(o *options) { o.silent = true } }
 
-// WithPoll sets how often a listening process looks without having been woken: every second without it, or every 200
+// WithPoll sets the interval at which a listening process looks without being woken. The default is a second, or 200
 // milliseconds where there are no notifications.
 func WithPoll(every time.Duration) Option {
 	return func(o *options) {
@@ -78,18 +78,18 @@ func WithPoll(every time.Duration) Option {
 	}
 }
 
-// WithLogger takes the engine's rare messages, such as a listening connection that is lost; they go to slog.Default
-// without it. A goroutine of its own gives them to the logger's handler.
+// WithLogger sets the logger of the engine's rare messages, such as a lost listening connection. The default is
+// slog.Default. The engine calls the logger's handler in a separate goroutine.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
-// WithObserver has the store, and the clients and runners that use it, tell what they do. It may be given several times.
+// WithObserver adds an observer of the store and of the clients and runners that use it. It may be given several times.
 func WithObserver(observer *jobs.Observer) Option {
 	return func(o *options) { o.observer = jobs.Observers(o.observer, observer) }
 }
 
-// WithClock has the store take this machine's time from a function, for tests in which a clock is wrong or is set. Leases and
-// due times go by the server's clock all the same. Each call has a goroutine of its own. After a panic, runtime.Goexit or a
-// second without an answer the store takes the system's time plus the difference that it saw last.
+// WithClock makes the store read this machine's time from a function, for tests in which a clock is wrong or is set. Leases
+// and due times follow the server's clock all the same. Each call runs in its own goroutine. After a panic, runtime.Goexit or
+// a second without an answer the store uses the system's time plus the last difference that it saw.
 func WithClock(now func() time.Time) Option {
 	return func(o *options) { o.local = callback.Clock(now) }
 }
@@ -98,7 +98,7 @@ func newOptions(opts []Option) (options, error) {
 	o := options{
 		logger: slog.Default(), local: time.Now, silence: 30 * time.Second, asking: 30 * time.Second,
 		rested: restedAfter, prompt: promptly,
-		confirm:  250 * time.Millisecond, // a worker that has only lost its connection takes the lock again much sooner
+		confirm:  250 * time.Millisecond, // a worker that only lost its connection takes the lock again much sooner
 		settling: settling,
 	}
 	for _, opt := range opts {
@@ -108,7 +108,7 @@ func newOptions(opts []Option) (options, error) {
 	return o, errors.Join(o.faulty...)
 }
 
-// parameters of the URL that are the queue's, not the server's.
+// parameters holds the URL parameters of the queue; all others are the server's.
 var parameters = map[string]func(value string) (Option, error){
 	"schema": func(value string) (Option, error) {
 		if err := checkSchemaName(value); err != nil {
@@ -147,7 +147,7 @@ func flagParameter(option func() Option) func(string) (Option, error) {
 	}
 }
 
-// splitURL takes the queue's parameters out of a URL. Errors never show the URL, which may hold a password.
+// splitURL splits the queue's parameters from a URL. Errors never show the URL, which may hold a password.
 func splitURL(text string) (rest string, opts []Option, err error) {
 	if text == "" {
 		return "", nil, errors.New("the URL is empty; it must begin with postgres:// or postgresql://: is the variable set that it comes from?")

@@ -13,31 +13,31 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// errStopped is what the functions of a pipeline get that another function's error has ended.
+// errStopped is the error for the functions of a pipeline that end because another function failed.
 var errStopped = errors.New("another statement of the transaction failed")
 
-// inPipeline is the context key of a function's place in a pipeline.
+// inPipeline is the context key for a function's place in a pipeline.
 type inPipeline struct{}
 
-// statementText is a statement that waits to be sent.
+// statementText is a statement that is not sent yet.
 type statementText struct {
 	sql  string
 	args []any
 }
 
-// pipelinePlace is a function's place in a pipeline. Its first statement waits until the server has answered it.
+// pipelinePlace is a function's place in a pipeline. The function pauses at its first statement until the server has answered it.
 type pipelinePlace struct {
 	resume  func() (statementText, bool) // runs the function up to its next statement; false when it has ended
 	yield   func(statementText) bool
 	waits   bool
-	direct  bool             // further statements go by themselves
-	results pgx.BatchResults // the next answer is that of this function's statement
-	began   time.Time        // when the answer before it had been read
-	err     error            // what the function returned
+	direct  bool             // further statements are sent alone
+	results pgx.BatchResults // whose next answer is for this function's statement
+	began   time.Time        // when the previous answer had been read
+	err     error            // result of the function
 }
 
-// wait has a statement wait for its turn. It returns the results to read the answer from, and nil when the statement must be
-// sent by itself.
+// wait pauses the function until its statement was sent. It returns the results to read the answer from, or nil when the
+// statement must be sent alone.
 func (p *pipelinePlace) wait(sql string, args []any) (pgx.BatchResults, error) {
 	if p.direct {
 		return nil, nil
@@ -53,13 +53,13 @@ func (p *pipelinePlace) wait(sql string, args []any) (pgx.BatchResults, error) {
 	return sharedResults{results}, nil
 }
 
-// sharedResults are those of a whole pipeline: the reader of one answer does not close them.
+// sharedResults is the results of a whole pipeline: the reader of one answer does not close them.
 type sharedResults struct{ pgx.BatchResults }
 
 func (sharedResults) Close() error { return nil }
 
-// together runs functions in their order; nil ones have nothing to do. Where statements may be prepared, the first statements of all
-// share a round trip: none of these may depend on what another function returns. One function runs at a time.
+// together runs functions in order; nil ones are skipped. Where statements may be prepared, the first statements of all share a
+// round trip: none of these may depend on another function's result. One function runs at a time.
 func (t *transaction) together(ctx context.Context, q db.Querier, fns []engine.Func) error {
 	fns = slices.DeleteFunc(slices.Clone(fns), func(fn engine.Func) bool { return fn == nil })
 	if !t.prepare || len(fns) < 2 {
@@ -68,8 +68,8 @@ func (t *transaction) together(ctx context.Context, q db.Querier, fns []engine.F
 	return t.pipeline(ctx, q, fns)
 }
 
-// pipeline runs each function up to its first statement, sends these in one round trip, and goes on with each when its answer
-// is there.
+// pipeline runs each function up to its first statement, sends these in one round trip, and resumes each function at its
+// answer.
 func (t *transaction) pipeline(ctx context.Context, q db.Querier, fns []engine.Func) error {
 	places, statements := make([]*pipelinePlace, len(fns)), make([]statementText, 0, len(fns))
 	prepared := true
@@ -106,7 +106,7 @@ func (t *transaction) pipeline(ctx context.Context, q db.Querier, fns []engine.F
 	return nil
 }
 
-// sendTogether sends statements and has the functions read the answers.
+// sendTogether sends statements and resumes the functions to read the answers.
 func (t *transaction) sendTogether(ctx context.Context, places []*pipelinePlace, statements []statementText) (err error) {
 	var batch pgx.Batch
 	take := t.sendWith(&batch)

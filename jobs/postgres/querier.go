@@ -12,10 +12,10 @@ import (
 	"github.com/sqluice/sqluice/internal/sqlfiles"
 )
 
-// control is a statement of sql/control/postgres, by the name of its file.
+// control returns a statement of sql/control/postgres, by the name of its file.
 var control = sqlfiles.Control("postgres")
 
-// controlOn is a statement that takes a name where PostgreSQL takes no parameter.
+// controlOn returns a statement that takes a name where PostgreSQL takes no parameter.
 func controlOn(name, identifier string) string {
 	return strings.ReplaceAll(control(name), "@name", pgx.Identifier{identifier}.Sanitize())
 }
@@ -25,8 +25,8 @@ func (s *connections) querier(conn dbpostgres.DBTX, prepare bool) db.Querier {
 	return queries{dbpostgres.New(placed{conn, s, prepare})}
 }
 
-// reader gives them on a connection for reading. Those of runners, which look again and again, are prepared, and planned as in the
-// engine's own transactions.
+// reader returns them on a connection for reading. Those of runners, which look again and again, are prepared, and planned as in
+// the engine's own transactions.
 func (s *connections) reader(conn watched, prepare bool) db.Querier {
 	if !prepare || s.unprepared.Load() {
 		return s.querier(conn, false)
@@ -39,7 +39,7 @@ func planByIndexes(batch *pgx.Batch) func(pgx.BatchResults) error {
 	return takeOne
 }
 
-// takeOne takes the results of one statement that went ahead.
+// takeOne reads the results of one statement that was sent ahead.
 func takeOne(results pgx.BatchResults) error {
 	_, err := results.Exec()
 	return err
@@ -48,9 +48,9 @@ func takeOne(results pgx.BatchResults) error {
 // once returns the arguments of a statement that the server must not prepare.
 func once(args ...any) []any { return append([]any{pgx.QueryExecModeExec}, args...) }
 
-// placed puts every statement in the queue's schema. It prepares them only where that was prepared for: the server keeps
-// the plan of a prepared statement, also one that it made when the tables were empty and that reads whole tables, and
-// behind a pooler the connection may be another one the next time.
+// placed directs every statement to the queue's schema. It prepares statements only if prepare allows it: the server
+// keeps the plan of a prepared statement, even one that it made when the tables were empty and that reads whole tables,
+// and behind a pooler the next connection may be another one.
 type placed struct {
 	conn    dbpostgres.DBTX
 	store   *connections

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// longestName is PostgreSQL's limit for the names of schemas and channels, in bytes (NAMEDATALEN - 1).
+// longestName is the longest name of a schema or channel in PostgreSQL, in bytes (NAMEDATALEN - 1).
 const longestName = 63
 
-// checkSchemaName returns what is wrong with the name of a schema, as a phrase that follows "must".
+// checkSchemaName returns the defect of a schema's name, as a phrase that follows "must".
 func checkSchemaName(name string) error {
 	switch {
 	case name == "" || len(name) > longestName:
@@ -31,17 +31,17 @@ func checkSchemaName(name string) error {
 	return nil
 }
 
-// namespace puts the schema's name before the names of the queue's tables, so that statements find them whatever the
-// connection's search_path is: in the application's own transactions and behind a pooler it is not the queue's.
+// namespace puts the schema's name before the names of the queue's tables, so that statements find them under any
+// search_path: in the application's own transactions and behind a pooler it is not the queue's.
 type namespace struct {
-	schema string                    // that the application has named; empty: that in which locate finds the queue
+	schema string                    // named by the application; empty: where locate finds the queue
 	place  atomic.Pointer[placement] // nil while it is not known
 }
 
 // placement is the schema of the queue.
 type placement struct {
-	schema    string // empty: not known yet
-	current   string // the schema in which the pool's connections make tables
+	schema    string // empty while unknown
+	current   string // the schema in which the pool's connections create tables
 	qualified sync.Map
 }
 
@@ -56,7 +56,7 @@ func (n *namespace) at() *placement {
 	return p
 }
 
-// settle notes where the queue is.
+// settle records the queue's schema.
 func (n *namespace) settle(schema, current string) {
 	if p := n.at(); p.schema != schema || p.current != current {
 		n.place.Store(&placement{schema: schema, current: current})
@@ -78,7 +78,7 @@ func (n *namespace) qualify(statement string) string {
 	return text
 }
 
-// table is a table's name as text, quoted where that is needed, for functions that take one.
+// table returns a table's name as text, quoted where needed, for functions that take one.
 func (n *namespace) table(name string) string {
 	if p := n.at(); p.schema != "" {
 		return pgx.Identifier{p.schema, name}.Sanitize()
@@ -86,7 +86,7 @@ func (n *namespace) table(name string) string {
 	return name
 }
 
-// channel is what notifications for this queue are sent on.
+// channel returns the name of the notification channel of this queue.
 func (n *namespace) channel() string {
 	schema := n.at().schema
 	if schema == "" || schema == "public" {
@@ -96,17 +96,17 @@ func (n *namespace) channel() string {
 	return strings.ToValidUTF8(name[:min(len(name), longestName)], "")
 }
 
-// location is what a database says of where the queue is.
+// location is a database's answer about where the queue is.
 type location struct {
-	jobs     []string // the schemas with a table of jobs: those of the search_path, in its order, or the one that was named
+	jobs     []string // the schemas with a table of jobs: those of the search_path, in its order, or the one named
 	versions []string // those with goose's table for the queue
-	earlier  []string // those with goose's table by the name that earlier builds of sqluice gave it
-	current  string   // the schema in which new tables are made
+	earlier  []string // those with goose's table under the name of earlier builds of sqluice
+	current  string   // the schema in which new tables are created
 	usable   bool     // the role may use it
 	path     string   // the search_path
 	exists   bool     // a schema of the search_path exists
 	role     string
-	server   int64 // its time
+	server   int64 // server time
 	identity identity
 }
 
@@ -114,8 +114,8 @@ func (l *location) values() []any {
 	return append([]any{&l.jobs, &l.versions, &l.earlier, &l.current, &l.usable, &l.path, &l.exists, &l.role, &l.server}, l.identity.values()...)
 }
 
-// schema returns the schema that has the queue, or in which a migration makes it. Tables that are the queue's in two schemas may be two queues:
-// a program would work on one of them, and another program on the other.
+// schema returns the schema that has the queue, or in which a migration creates it. The queue's tables in two schemas may be two queues:
+// one program would work on one of them, and another program on the other.
 func (l location) schema(named string) (string, error) {
 	switch {
 	case !l.usable && named == "" && !l.exists:
@@ -138,8 +138,8 @@ func (l location) schema(named string) (string, error) {
 	return l.current, nil
 }
 
-// locate asks where the queue is, and has all statements go there from now on: also those in transactions of the application, whose
-// search_path may be another.
+// locate asks for the queue's schema and directs all later statements there, also those in the application's transactions, whose
+// search_path may differ.
 func (s *connections) locate(ctx context.Context) (location, error) {
 	var l location
 	sent := s.clock.instant()
@@ -149,7 +149,7 @@ func (s *connections) locate(ctx context.Context) (location, error) {
 	return l, s.settle(l, sent)
 }
 
-// settle notes what locate has learnt.
+// settle records the result of locate.
 func (s *connections) settle(l location, sent instant) error {
 	s.clock.sample(l.server, sent, s.clock.instant())
 	schema, err := l.schema(s.names.schema)
@@ -161,7 +161,7 @@ func (s *connections) settle(l location, sent instant) error {
 	return nil
 }
 
-// locateApart is locate on a connection of its own: those of the pool may all be held by transactions, among them the caller's.
+// locateApart calls locate on its own connection: transactions, the caller's among them, may hold all of the pool's.
 func (s *connections) locateApart(ctx context.Context) error {
 	return inTime(ctx, func(ctx context.Context) error {
 		conn, err := sessions{s}.connectAsPool(ctx)
@@ -178,7 +178,7 @@ func (s *connections) locateApart(ctx context.Context) error {
 	})
 }
 
-// located has locate ask unless it is known where the queue is.
+// located calls locate unless the queue's schema is known.
 func (s *connections) located(ctx context.Context) error {
 	if s.names.at().schema != "" {
 		return nil
@@ -187,7 +187,7 @@ func (s *connections) located(ctx context.Context) error {
 	return err
 }
 
-// tables are the queue's tables and goose's. A test derives them from the migrations.
+// tables returns the names of the queue's tables and goose's. A test derives them from the migrations.
 func tables() []string {
 	return []string{
 		"sqluice_declarations", "sqluice_job_audit", "sqluice_job_changes", "sqluice_job_counts", "sqluice_job_errors",
@@ -199,6 +199,6 @@ func tables() []string {
 // settingsView is the view that statements read.
 const settingsView = "sqluice_kind_settings"
 
-// tableReference finds the queue's tables, and its view, where a statement reads or writes them: nowhere else does one of their names
-// stand after one of these words. It finds calls of the queue's function too. A test prepares every statement with no schema to fall back on.
+// tableReference matches the queue's tables and its view where a statement reads or writes them: nowhere else does one of their names
+// follow one of these words. It matches calls of the queue's function too. A test prepares every statement with no schema to fall back on.
 var tableReference = regexp.MustCompile(`\b(FROM |JOIN |INTO |UPDATE |TABLE )(` + strings.Join(append(tables(), settingsView), "|") + `)\b|([ (])(sqluice_ids\()`)

@@ -9,19 +9,19 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// sequenceError says that a table's sequence gives ids that rows have already. No wait helps.
+// sequenceError says that a table's sequence returns ids that rows already have. Waiting does not help.
 type sequenceError struct{ table string }
 
 func (e sequenceError) Error() string {
 	return fmt.Sprintf("the database gives new rows of %s ids that older rows have, as after logical replication or after its sequence was set back: run `sqluice up` as the role that owns the tables", e.table)
 }
 
-// numbered are the queue's tables with a sequence of ids.
+// numbered returns the queue's tables with a sequence of ids.
 func numbered() []string {
 	return []string{"sqluice_jobs", "sqluice_job_errors", "sqluice_workers", "sqluice_job_audit", "sqluice_job_changes"}
 }
 
-// sequenceOf returns the table whose sequence gave an id that a row has already, or an empty text when err is another error.
+// sequenceOf returns the table whose sequence returned an id that a row already has, or "" for another error.
 func sequenceOf(err error) string {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || e.Code != codeUnique {
@@ -38,7 +38,7 @@ func sequenceOf(err error) string {
 // sequences moves the sequences of ids past the ids that rows have.
 type sequences struct{ conns *connections }
 
-// moveSequences moves the sequences of ids past the ids that rows have, where the role may. It does nothing to those that are.
+// moveSequences moves the sequences of ids past the ids that rows have, where the role may, and leaves those already past them.
 func (s sequences) moveSequences(ctx context.Context) error {
 	var args []any
 	for _, table := range numbered() {
@@ -54,7 +54,7 @@ func (s sequences) moveSequences(ctx context.Context) error {
 	return nil
 }
 
-// mendSequences does the same after a write failed. It reports whether to run that again: another process may have moved them too.
+// mendSequences does the same after a failed write. It reports whether to run that again: another process may have moved them too.
 func (s sequences) mendSequences(ctx context.Context) bool {
 	err := s.moveSequences(ctx)
 	if err != nil {

@@ -11,39 +11,39 @@ import (
 )
 
 const (
-	// askEvery is how often a connection that has nothing to say is asked whether it is still there.
+	// askEvery is the interval at which an idle connection is checked.
 	askEvery = 10 * time.Second
 
-	// answerWithin is how long it, and the making of a new one, may take.
+	// answerWithin is the longest time for that check, and for making a new connection.
 	answerWithin = 5 * time.Second
 
-	// The bounds of the pause before a lost connection is made anew.
+	// The bounds of the pause before a lost connection is replaced.
 	reconnectFirst = 10 * time.Millisecond
 	reconnectLast  = time.Second
 )
 
-// held is a connection of its own that a process keeps open.
+// held is a separate connection that a process keeps open.
 type held struct {
-	setup  func(context.Context, *pgx.Conn) error // runs on each new one
-	dial   func(pgconn.DialFunc) pgconn.DialFunc  // wraps the making of its connections; optional
-	notice func(*pgconn.Notification)             // gets its notifications
-	failed func(error)                            // is called when it is lost, or could not be made
-	first  bool                                   // failed tells the caller why there is none yet, so that the log need not
-	lost   string                                 // what the log says when it is lost
-	back   string                                 // and when there is one again
+	setup  func(context.Context, *pgx.Conn) error // runs on each new connection
+	dial   func(pgconn.DialFunc) pgconn.DialFunc  // wraps dialing; optional
+	notice func(*pgconn.Notification)             // receives the notifications
+	failed func(error)                            // called when the connection is lost, or could not be made
+	first  bool                                   // failed reports the first failure to connect, so that the log need not
+	lost   string                                 // log message when it is lost
+	back   string                                 // log message when there is one again
 }
 
-// lossesEvery is how often the log tells of a connection that is lost again and again, as by a proxy that ends silent ones.
+// lossesEvery is the log interval for a connection that is lost again and again, for example through a proxy that ends idle ones.
 const lossesEvery = 30 * time.Second
 
-// losses log the losses of a held connection: the first one, and at most one each lossesEvery, with the number of those since the last
-// that was logged. Others are logged at debug level.
+// losses logs the losses of a held connection: the first one, and at most one each lossesEvery, with the number of losses since the
+// last logged one. It logs the others at debug level.
 type losses struct {
 	held    held
 	log     *slog.Logger
-	began   time.Time // the outage; the zero time: there is none
-	told    time.Time // when a loss was last logged
-	untold  int       // losses since
+	began   time.Time // start of the outage; zero without one
+	told    time.Time // time of the last loss logged as a warning
+	untold  int       // losses since then
 	level   slog.Level
 	existed bool // there was a connection
 }
@@ -73,7 +73,7 @@ func (l *losses) back() {
 	l.began, l.existed = time.Time{}, true
 }
 
-// sessions makes connections of the process's own, outside the pool.
+// sessions makes separate connections for the process, outside the pool.
 type sessions struct{ conns *connections }
 
 // hold keeps a connection open until ctx ends.
@@ -105,7 +105,7 @@ func (s sessions) hold(ctx context.Context, h held) {
 	}
 }
 
-// holdOnce is one connection, until it is lost.
+// holdOnce makes one connection and keeps it until it is lost.
 func (s sessions) holdOnce(
 	ctx context.Context, dial func(pgconn.DialFunc) pgconn.DialFunc,
 	setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification),
@@ -116,7 +116,7 @@ func (s sessions) holdOnce(
 	}
 	defer func() {
 		over := ctx.Err() != nil
-		// Not for long: a restarting worker may be waiting, and the connection may be dead without its being known.
+		// Not for long: a restarting worker may be waiting, and the connection may be dead without notice.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 		defer cancel()
 		if over {
@@ -147,15 +147,15 @@ func (s sessions) holdOnce(
 			asking, cancel := context.WithTimeout(ctx, answerWithin)
 			err := conn.Ping(asking)
 			cancel()
-			if err != nil { // whatever it is, the connection is of no use any more
+			if err != nil { // after any error the connection is unusable
 				return errors.Join(errSilent, err)
 			}
 		}
 	}
 }
 
-// stay has the server not end a connection because it is silent, as that of an idle worker is. When pid is not 0, that happens only if the
-// server has the connection by this number: behind a pooler it may be another client's the next time.
+// stay turns off the server's idle timeouts for the connection, such as that of an idle worker. If pid is not 0, it does so only if the
+// server has the connection under this number: behind a pooler the server connection may be another client's next.
 func stay(ctx context.Context, conn *pgx.Conn, pid uint32) error {
 	return inTime(ctx, func(ctx context.Context) error {
 		_, err := conn.Exec(ctx, control("stay"), once(int64(pid))...)
@@ -163,10 +163,10 @@ func stay(ctx context.Context, conn *pgx.Conn, pid uint32) error {
 	})
 }
 
-// connect makes a connection outside the pool, with the pool's own ways of getting a password.
+// connect makes a connection outside the pool, with the pool's own source of passwords.
 func (s sessions) connect(ctx context.Context) (*pgx.Conn, error) { return s.connectBy(ctx, nil) }
 
-// connectBy is connect with a function that wraps the dialing, unless it is nil.
+// connectBy calls connect with a function that wraps the dialing, unless it is nil.
 func (s sessions) connectBy(ctx context.Context, dial func(pgconn.DialFunc) pgconn.DialFunc) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -182,7 +182,7 @@ func (s sessions) connectBy(ctx context.Context, dial func(pgconn.DialFunc) pgco
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// beforeConnect is the pool's way to a password, if it has one and the connection leads where the pool's do.
+// beforeConnect returns the pool's hook that sets a password, if it has one and the connection leads where the pool's do.
 func (s sessions) beforeConnect() func(context.Context, *pgx.ConnConfig) error {
 	if s.conns.options.session != "" {
 		return nil

@@ -13,32 +13,32 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// watch ends a context when a statement takes longer than silence: a connection may be dead without either end being
-// told, and the write that waits for it must not wait for ever.
+// watch ends a context when a statement takes longer than silence: a connection may be dead without notice to either
+// end, and a write must not wait for it for ever.
 type watch struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	timer   *time.Timer
 	silence time.Duration
-	first   time.Duration // that of the next statement, if not 0
+	first   time.Duration // limit of the next statement, if not 0
 
-	caller context.Context // of a commit: its end ends ctx too, a moment later; else nil
-	until  atomic.Int64    // when the silence of a commit is over, in nanoseconds
-	ending atomic.Bool     // caller had ended when last looked
+	caller context.Context // caller's context of a commit: its end ends ctx too, a moment later; else nil
+	until  atomic.Int64    // deadline of the commit, in nanoseconds
+	ending atomic.Bool     // caller had ended at the last look
 
-	began time.Time         // the commit
-	hangs func(*watch) bool // reports whether the server still works on the commit; used by look alone, as ask is
-	ask   time.Time         // when hangs is called next
+	began time.Time         // start of the commit
+	hangs func(*watch) bool // reports whether the server still works on the commit; only look uses hangs and ask
+	ask   time.Time         // time of the next call of hangs
 }
 
-// askedIn is the part of the silence of a commit after which the server is asked whether it still works on it.
+// askedIn divides the silence of a commit: after that part the server is asked whether it still works on the commit.
 const askedIn = 6
 
 func (w *watch) askEvery() time.Duration {
 	return w.silence / askedIn
 }
 
-// inTime runs what a server answers at once. When it has not within answerWithin, the error is errSilent: the connection counts as lost.
+// inTime runs fn, which the server must answer within answerWithin. After that the error is errSilent: the connection counts as lost.
 func inTime(ctx context.Context, fn func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
 	defer cancel()
@@ -55,9 +55,9 @@ func newWatch(parent context.Context, silence time.Duration) *watch {
 	return &watch{ctx: ctx, cancel: cancel, timer: timer, silence: silence}
 }
 
-// newCommitWatch returns a watch that goes on for a moment when the caller's context ends. The timer looks at it, which costs a commit
-// less than a function that runs at its end. The silence of a commit is not over while hangs says that the server still works on it: the
-// server may wait for a standby, and a connection that is given up cancels that.
+// newCommitWatch returns a watch that continues for a moment after the caller's context ends. Its timer checks that context, which costs
+// a commit less than a function that runs at the context's end. The silence of a commit does not expire while hangs returns true: the
+// server may wait for a standby, and giving up the connection cancels that wait.
 func newCommitWatch(caller context.Context, silence time.Duration, hangs func(*watch) bool) *watch {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(caller))
 	now := time.Now()
@@ -65,15 +65,15 @@ func newCommitWatch(caller context.Context, silence time.Duration, hangs func(*w
 	w.ask = now.Add(w.askEvery())
 	w.until.Store(now.Add(silence).UnixNano())
 	w.timer = time.AfterFunc(silence, w.look)
-	w.timer.Reset(min(w.askEvery(), core.AfterEnd/2)) // after it was assigned: look uses it
+	w.timer.Reset(min(w.askEvery(), core.AfterEnd/2)) // only now, because look uses w.timer
 	return w
 }
 
-// look ends the context of a commit when it has taken too long, or at the second look after the end of the caller's.
+// look ends the context of a commit after its limit, or at the second look after the end of the caller's context.
 func (w *watch) look() {
 	left := time.Until(time.Unix(0, w.until.Load()))
 	switch {
-	case w.ctx.Err() != nil: // the commit is over
+	case w.ctx.Err() != nil: // the commit has ended
 		return
 	case left <= 0:
 		w.cancel(errSilent)
@@ -95,7 +95,7 @@ func (w *watch) gaveUp() bool {
 	return w.caller != nil && w.ctx.Err() != nil && !errors.Is(context.Cause(w.ctx), errSilent)
 }
 
-// extend begins another statement.
+// extend restarts the limit for another statement.
 func (w *watch) extend() {
 	if w.caller != nil {
 		w.until.Store(time.Now().Add(w.silence).UnixNano())
@@ -105,7 +105,7 @@ func (w *watch) extend() {
 	w.first = 0
 }
 
-// end stops the watch and says why err happened.
+// end stops the watch and returns the cause of err.
 func (w *watch) end(err error) error {
 	w.timer.Stop()
 	err = w.cause(err)
@@ -113,7 +113,7 @@ func (w *watch) end(err error) error {
 	return err
 }
 
-// cause is err, or what stands behind it when the watch ended the context.
+// cause returns err, or the reason for which the watch ended the context.
 func (w *watch) cause(err error) error {
 	if err != nil && errors.Is(context.Cause(w.ctx), errSilent) && !errors.Is(err, errSilent) {
 		return errors.Join(errSilent, err)

@@ -23,7 +23,7 @@ func (t sqlTx) Exec(ctx context.Context, statement string, args ...any) (pgconn.
 	if err != nil {
 		return pgconn.CommandTag{}, err
 	}
-	return pgconn.NewCommandTag(fmt.Sprintf("ROWS %d", n)), nil // whose last word is the count
+	return pgconn.NewCommandTag(fmt.Sprintf("ROWS %d", n)), nil // the count is the last word of the tag
 }
 
 func (t sqlTx) Query(ctx context.Context, statement string, args ...any) (pgx.Rows, error) {
@@ -38,7 +38,7 @@ func (t sqlTx) QueryRow(ctx context.Context, statement string, args ...any) pgx.
 	return t.tx.QueryRowContext(ctx, statement, plain(args)...)
 }
 
-// plain leaves out how pgx is to run a statement: here that is the application's choice.
+// plain removes pgx's execution modes from the arguments: here the application chooses the mode.
 func plain(args []any) []any {
 	if len(args) > 0 {
 		if _, ok := args[0].(pgx.QueryExecMode); ok {
@@ -48,10 +48,10 @@ func plain(args []any) []any {
 	return args
 }
 
-// sqlRows are rows of database/sql as the generated code reads them: it goes through them with Next and Scan.
+// sqlRows adapts rows of database/sql to the generated code, which uses Next and Scan only.
 type sqlRows struct {
 	rows *sql.Rows
-	err  error // of closing
+	err  error // of Close
 }
 
 var _ pgx.Rows = (*sqlRows)(nil)
@@ -61,7 +61,7 @@ func (r *sqlRows) Err() error               { return errors.Join(r.rows.Err(), r
 func (r *sqlRows) Next() bool               { return r.rows.Next() }
 func (r *sqlRows) Scan(values ...any) error { return r.rows.Scan(values...) }
 
-// What is not known here, and not asked for.
+// The generated code does not call these methods; database/sql lacks their results.
 
 func (r *sqlRows) CommandTag() pgconn.CommandTag                { return pgconn.CommandTag{} }
 func (r *sqlRows) FieldDescriptions() []pgconn.FieldDescription { return nil }

@@ -15,24 +15,23 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A server with synchronous standbys (synchronous_standby_names) writes a commit down and then waits until they have it. When that wait is
-// cancelled, whether by a client, a person or the end of the session, the server warns and reports the commit as done all the same. The
-// promotion of a standby then loses it. So a commit counts as acknowledged when the server acknowledged it without that warning, or when a
-// later commit of the same server was.
+// A server with synchronous standbys (synchronous_standby_names) writes a commit and then waits until they have it. When a client, a
+// person or the end of the session cancels that wait, the server warns and still reports the commit as done. The promotion of a standby
+// then loses it. So a commit counts as acknowledged only if the server acknowledged it, or a later commit, without that warning.
 
-// standbyWait is the function of the server that waits for standbys. A notice names the function that sent it, in every language.
+// standbyWait is the server function that waits for standbys. A notice contains the name of its source function, in every language.
 const standbyWait = "SyncRepWaitForLSN"
 
-// The keys of what a connection keeps: that its notices are heard, and that the server has given up the wait of its last commit.
+// The keys of a connection's data: its notices are heard; the server gave up the standby wait of its last commit.
 const (
 	hearsKey        = "sqluice: hears notices"
 	unreplicatedKey = "sqluice: not replicated"
 )
 
-// Configure prepares the configuration of an application's pool for [New], so that the queue hears it when the server gives up waiting for
-// its synchronous standbys. Without it the queue makes a connection of its own after each write to ask the server, while the server has
-// synchronous standbys, which takes many times as long; without standbys [jobs.Client.Tx] alone has one round trip more. Call Configure after
-// the configuration has its OnNotice and AfterConnect, which are kept. [Open] needs no Configure.
+// Configure prepares the configuration of an application's pool for [New], so that the queue learns when the server gives up waiting for
+// its synchronous standbys. Without it, if the server has synchronous standbys, the queue makes a separate connection after each write to
+// ask the server, which takes many times as long; without standbys only [jobs.Client.Tx] needs one more round trip. Call Configure after
+// setting OnNotice and AfterConnect, which it keeps. [Open] needs no Configure.
 func Configure(config *pgxpool.Config) {
 	hearNotices(&config.ConnConfig.Config)
 	after := config.AfterConnect
@@ -45,7 +44,7 @@ func Configure(config *pgxpool.Config) {
 	}
 }
 
-// hearNotices makes connections of this configuration keep whether the server gave up a wait for its standbys.
+// hearNotices makes connections of this configuration record whether the server gave up a wait for its standbys.
 func hearNotices(config *pgconn.Config) {
 	next := config.OnNotice
 	config.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
@@ -58,21 +57,21 @@ func hearNotices(config *pgconn.Config) {
 	}
 }
 
-// hears reports whether the notices of a connection are heard.
+// hears reports whether the notices of a connection are recorded.
 func hears(conn *pgx.Conn) bool { return conn.PgConn().CustomData()[hearsKey] != nil }
 
-// forgetWait prepares a connection for a commit, after which unreplicated counts.
+// forgetWait clears a connection's record before a commit, after which unreplicated is valid.
 func forgetWait(conn *pgx.Conn) { delete(conn.PgConn().CustomData(), unreplicatedKey) }
 
 // unreplicated reports whether the server gave up the wait of the connection's commit.
 func unreplicated(conn *pgx.Conn) bool { return conn.PgConn().CustomData()[unreplicatedKey] != nil }
 
-// errUnreplicated is the reason why the outcome of a commit is unknown that the server has made.
+// errUnreplicated is the reason why the outcome of a commit is unknown although the server committed it.
 var errUnreplicated = errors.New("the server stopped waiting for its synchronous standbys, which may not have the commit")
 
-// confirm waits until the synchronous standbys have what the server has committed: a commit returns after those before it. It returns nil
-// only in the same life of the server, and when nothing cancelled the wait. It uses a connection of its own, and waits no longer than
-// a write whose connection broke asks for its outcome.
+// confirm waits until the synchronous standbys have everything that the server has committed: a commit returns after earlier ones. It
+// returns nil only in the same life of the server, and if the wait was not cancelled. It uses its own connection, and waits no longer
+// than a write whose connection broke asks for its outcome.
 func (s outcomes) confirm(ctx context.Context, life string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.conns.options.asking, errSilent)
 	defer cancel()
@@ -111,20 +110,20 @@ func (s outcomes) confirmOnce(ctx context.Context, life string) error {
 	return nil
 }
 
-// durability returns whether the server has synchronous standbys, and its life.
+// durability reports whether the server has synchronous standbys, and returns the server's life.
 func durability(ctx context.Context, conn *pgx.Conn) (synchronous bool, life string, err error) {
 	err = conn.QueryRow(ctx, control("durability"), once()...).Scan(&synchronous, &life)
 	return synchronous, life, err
 }
 
-// hanging are the commits under way that the server has not confirmed for long, though it lives. Its methods may be called concurrently.
+// hanging holds the running commits that a live server has not confirmed for long. Its methods may be called concurrently.
 type hanging struct {
 	mu      sync.Mutex
 	commits map[*watch]struct{}
-	since   time.Time // when the first of them was found
+	since   time.Time // when the first of them was added
 }
 
-// add notes a commit that hangs, unless it has ended. It reports whether it is the only one.
+// add records a hanging commit, unless it has ended. It reports whether it is the only one.
 func (h *hanging) add(w *watch) (first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,7 +140,7 @@ func (h *hanging) add(w *watch) (first bool) {
 	return first
 }
 
-// remove notes the end of a commit, whose watch has ended. It returns for how long commits hung when this was the last one, and 0 otherwise.
+// remove drops a commit whose watch has ended. For the last one it returns the time for which commits hung; otherwise 0.
 func (h *hanging) remove(w *watch) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,8 +153,8 @@ func (h *hanging) remove(w *watch) time.Duration {
 	return max(time.Since(h.since), 1)
 }
 
-// commitHangs reports whether the server still works on the commit of a transaction that has taken long: the connection is as good as it
-// was then, and to give it up would cancel the server's wait. It logs the first of such commits. A store that is closed waits no longer.
+// commitHangs reports whether the server still works on a transaction's slow commit: then the connection is good, and giving it up would
+// cancel the server's wait. It logs the first of such commits. It returns false in a closed store.
 func (t *transaction) commitHangs(w *watch) bool {
 	if t.store.conns.closing.Load() {
 		return false
@@ -166,7 +165,7 @@ func (t *transaction) commitHangs(w *watch) bool {
 	var waitsFor string
 	conn, err := sessions{t.store.conns}.connectAsPool(ctx)
 	switch {
-	case hasCode(err, codeTooMany): // which the server says itself
+	case hasCode(err, codeTooMany): // the server itself answered
 	case err != nil:
 		return false
 	default:
@@ -176,7 +175,7 @@ func (t *transaction) commitHangs(w *watch) bool {
 		if err != nil || status.name != inProgress || !status.sameLife {
 			return false
 		}
-		// A role may not be allowed to see it: the log then does not say it.
+		// A role without the right to see it gets a log entry without it.
 		_ = conn.QueryRow(ctx, control("transaction_waits"), once(t.id)...).Scan(&waitsFor)
 	}
 	if t.store.conns.hung.add(w) {
@@ -186,7 +185,7 @@ func (t *transaction) commitHangs(w *watch) bool {
 	return true
 }
 
-// commitEnded logs that the server confirms commits again, after the last commit that hung.
+// commitEnded logs that the server confirms commits again, after the last hanging commit.
 func (s outcomes) commitEnded(w *watch) {
 	if hung := s.conns.hung.remove(w); hung > 0 {
 		s.conns.options.logger.Info("no commit hangs any more", "after", hung.Round(time.Millisecond))

@@ -19,7 +19,7 @@ type Store struct {
 	backend *backend
 }
 
-// sealed is what package jobs takes the engine out of.
+// sealed gives package jobs access to the engine.
 type sealed = engine.SealedStore
 
 // Open returns a store of the queue in the database that a URL names, as postgres://user:password@host:5432/name, with
@@ -32,9 +32,9 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	return newStore(openBackend(ctx, url, opts...))
 }
 
-// New returns a store of the queue that uses an application's own pool, which stays the application's to close. A
-// process with workers keeps two more connections beside it. A handler that holds a connection while it waits for
-// another can use the pool up: give it a few more than there are handlers that use it at once.
+// New returns a store of the queue that uses an application's own pool, which the application closes. A process with
+// workers keeps two more connections beside it. Handlers that hold a connection while they wait for another can exhaust
+// the pool: give it a few more than the handlers that use it at once.
 func New(pool *pgxpool.Pool, opts ...Option) (*Store, error) {
 	return newStore(newBackendOn(pool, opts...))
 }
@@ -46,5 +46,5 @@ func newStore(b *backend, err error) (*Store, error) {
 	return &Store{b.sealed, b}, nil
 }
 
-// Close ends what the store has under way and closes its connections, but not a pool that [New] was given.
+// Close ends the running work of the store and closes its connections, but not a pool that was given to [New].
 func (s *Store) Close() error { return s.backend.Close() }

@@ -18,12 +18,12 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// reruns is how often a transaction is run that collides with others or whose connection breaks before its commit.
+// reruns is the number of runs of a transaction that collides with others or loses its connection before the commit.
 const reruns = 8
 
-// Write runs fn in a transaction. The end of ctx ends fn, also while it waits for a locked row, and the commit a moment later, whose
-// outcome is then unknown. When the connection breaks during the commit, the store asks the server for the outcome, and the returned error tells it. Write returns
-// [jobs.ErrUnknownOutcome] only then, and when the server cannot tell.
+// Write runs fn in a transaction. The end of ctx ends fn, also while it waits for a locked row, and a moment later the commit, whose
+// outcome is then unknown. If the connection breaks during the commit, the store asks the server for the outcome and returns it. Write
+// returns [jobs.ErrUnknownOutcome] only in the first case, and if the server cannot tell.
 func (s *backend) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, _ *transaction, q db.Querier) error { return fn(ctx, q) })
 }
@@ -32,14 +32,14 @@ func (s *backend) Write(ctx context.Context, fn func(context.Context, db.Querier
 type writer struct {
 	conns *connections
 	hub   *hub
-	ready func(context.Context) error // looks at the schema
+	ready func(context.Context) error // checks the schema
 }
 
-// statements is a function of a transaction.
+// statements is the function that a transaction runs.
 type statements = func(ctx context.Context, t *transaction, q db.Querier) error
 
-// write has fn run by a transaction, which transact is, that does so many writes of callers. transact reports whether there was
-// anything to commit.
+// write runs fn by transact, again where that may help. writes is the number of callers' writes in it. transact reports whether
+// it committed anything.
 func (s *writer) write(ctx context.Context, writes int, transact func(context.Context, statements) (bool, error), fn statements) error {
 	if err := s.ready(ctx); err != nil {
 		return core.EndFirst(ctx, err)
@@ -54,7 +54,7 @@ func (s *writer) write(ctx context.Context, writes int, transact func(context.Co
 			return nil
 		}
 		if readOnly(err) && run == 1 && s.conns.ownPool {
-			s.conns.pool.Reset() // a session stays as the settings were when it began
+			s.conns.pool.Reset() // a session keeps the settings of its start
 			continue
 		}
 		if !s.runsAgain(ctx, run, err) {
@@ -63,7 +63,7 @@ func (s *writer) write(ctx context.Context, writes int, transact func(context.Co
 	}
 }
 
-// runsAgain reports whether to run a transaction again whose nth run gave an error, and does what has to come before that.
+// runsAgain reports whether to run a transaction again whose nth run failed, and prepares that run.
 func (s *writer) runsAgain(ctx context.Context, n int, err error) bool {
 	broke := broken(err)
 	if broke {
@@ -81,19 +81,19 @@ func (s *writer) tellCommitted(writes int, took time.Duration) {
 	}
 }
 
-// transact is one run. Its error means that nothing was committed, except for ErrUnknownOutcome.
+// transact runs a transaction once. Its error means that nothing was committed, except for ErrUnknownOutcome.
 func (s *writer) transact(ctx context.Context, fn statements) (committed bool, err error) {
 	return s.transactUntil(ctx, ctx, fn)
 }
 
-// transactUntil is transact with a context of its own for the commit, which may last longer than the statements.
+// transactUntil is transact with a separate context for the commit, which may last longer than the statements.
 func (s *writer) transactUntil(ctx, committing context.Context, fn statements) (committed bool, err error) {
 	conn, err := s.conns.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer conn.Release() // which closes it when the transaction is still open
-	// Up to the commit the end of ctx closes the connection, and the server, which is told so, rolls back.
+	defer conn.Release() // closes it when the transaction is still open
+	// Until the commit, the end of ctx closes the connection and cancels on the server, which rolls back.
 	w := s.conns.watchPrompt(ctx, conn)
 	defer func() { err = w.end(err) }()
 
@@ -128,14 +128,14 @@ func (s *writer) transactUntil(ctx, committing context.Context, fn statements) (
 	if s.conns.options.onCommit != nil {
 		s.conns.options.onCommit()
 	}
-	// The commit goes on for a moment when ctx ends: its outcome would not be known.
+	// The commit continues for a moment after ctx ends: its outcome would be unknown.
 	t.watch = newCommitWatch(committing, s.conns.options.silence, t.commitHangs)
 	err = t.watch.end(t.commit(committing))
 	outcomes{s.conns}.commitEnded(t.watch)
 	return true, err
 }
 
-// abandon rolls back after a panic, if any, or an error, and returns the transaction's error.
+// abandon rolls back after an error or a panic, and returns the transaction's error.
 func (t *transaction) abandon(panicked any, err error) error {
 	if t.begun {
 		if rollbackErr := t.exec("rollback"); err == nil {
@@ -148,8 +148,8 @@ func (t *transaction) abandon(panicked any, err error) error {
 	return err
 }
 
-// transaction is one on a connection of the pool. It is driven by hand to save round trips: it begins with its first
-// statement, its id and the server's time come with the beginning, notifications go with the commit.
+// transaction is a transaction on a connection of the pool. It builds its own batches to save round trips: BEGIN goes
+// with the first statement, which also returns its id and the server's time, and notifications go with the commit.
 type transaction struct {
 	store *writer
 	conn  *lentConn
@@ -158,32 +158,32 @@ type transaction struct {
 	prepare bool    // statements may be prepared on the connection
 	direct  opening // the connection, as statements use it
 
-	begun       bool // or may be
+	begun       bool // true also if BEGIN may have arrived
 	id          int64
-	life        string     // of the server: see wasCommitted
+	life        string     // life of the server: see wasCommitted
 	synchronous bool       // the server has synchronous standbys
-	cycle       bool       // it is a runner's: no caller gets its outcome
-	later       []deferred // that go with the next one: see deferring
-	added       []string   // queues that got jobs, to be announced
+	cycle       bool       // a runner's: no caller gets its outcome
+	later       []deferred // sent with the next statement: see deferring
+	added       []string   // queues with new jobs, to be announced
 }
 
-// announce notes that jobs were added to a queue, which the commit tells other processes. Each is announced once, unless
-// notifications are off.
+// announce records that jobs were added to a queue; the commit notifies other processes. It records each queue once,
+// unless notifications are off.
 func (t *transaction) announce(queue string) {
 	if !t.store.conns.options.silent && !slices.Contains(t.added, queue) {
 		t.added = append(t.added, queue)
 	}
 }
 
-// lifeKey is where a connection keeps which life of the server it belongs to, once it is known: no connection outlives one.
-// (What is behind a pooler may be another one in the next transaction.)
+// lifeKey is the key under which a connection stores the life of its server, once known: no connection outlives one.
+// (Behind a pooler the next transaction may be on another server connection.)
 const lifeKey = "sqluice: life"
 
-// beginWith sends the beginning ahead of the first statement.
+// beginWith sends BEGIN and settings ahead of the first statement.
 //
-// The settings that come with it: the server keeps the plan of a prepared statement, also one that it made while the
-// tables were empty, so it must not be one that reads whole tables; and the locks of a process that is stopped in the
-// middle of a transaction must not stay for ever.
+// Why these settings: the server keeps the plan of a prepared statement, even one made while the tables were empty, so
+// it must not be one that reads whole tables; and a process that is stopped in the middle of a transaction must not
+// keep its locks for ever.
 func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 	if t.begun {
 		return nil
@@ -217,7 +217,7 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 	}
 }
 
-// sendWith sends the beginning and what waits for the next statement ahead of that.
+// sendWith sends BEGIN and the deferred statements ahead of the next statement.
 func (t *transaction) sendWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 	take := t.beginWith(batch)
 	n := t.queueLater(batch)
@@ -234,7 +234,7 @@ func (t *transaction) sendWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 	}
 }
 
-// sendFirst does what sendWith does, ahead of a statement that must go by itself.
+// sendFirst does the work of sendWith in its own round trip, ahead of a statement that must be sent alone.
 func (t *transaction) sendFirst() error {
 	if err := t.begin(); err != nil || len(t.later) == 0 {
 		return err
@@ -250,7 +250,7 @@ func (t *transaction) sendFirst() error {
 	return err
 }
 
-// begin is for connections on which nothing may be prepared, and for statements that are not prepared yet.
+// begin begins on connections on which nothing may be prepared, and for statements that are not prepared yet.
 func (t *transaction) begin() error {
 	if t.begun {
 		return nil
@@ -296,18 +296,18 @@ func (t *transaction) commit(ctx context.Context) error {
 		return nil
 	case err == nil:
 		return errors.New("the server rolled the transaction back")
-	case !lost(t.watch.cause(err)): // the server said why
+	case !lost(t.watch.cause(err)): // the server gave the cause
 		_ = t.exec("rollback") // if that fails as well, the connection is closed
 		return err
 	}
-	t.conn.Release() // which closes it: the pool may have no other connection to ask by
+	t.conn.Release() // closes it: the pool may have no other connection to ask by
 	ctx, cancel := core.Linger(ctx)
 	defer cancel()
 	committed, unknown := outcomes{t.store.conns}.wasCommitted(ctx, t.id, t.life)
 	switch {
 	case unknown != nil:
 		return fmt.Errorf("%w: %w; %w", jobs.ErrUnknownOutcome, err, unknown)
-	case committed && t.synchronous: // which may be what is left of a wait that was cancelled
+	case committed && t.synchronous: // possibly after a cancelled wait for standbys
 		return t.confirm(ctx)
 	case committed:
 		return nil
@@ -315,7 +315,7 @@ func (t *transaction) commit(ctx context.Context) error {
 	return err
 }
 
-// confirm returns nil when the synchronous standbys have the transaction. It gives back the connection.
+// confirm returns nil when the synchronous standbys have the transaction. It releases the connection.
 func (t *transaction) confirm(ctx context.Context) error {
 	t.conn.Release()
 	ctx, cancel := core.Linger(ctx)
@@ -323,12 +323,12 @@ func (t *transaction) confirm(ctx context.Context) error {
 	return outcomes{t.store.conns}.confirm(ctx, t.life)
 }
 
-// acknowledges reports whether the commit must write something down for the server to wait for its standbys: a transaction that changed
-// nothing may have found what it was to write, in a row that they do not have.
+// acknowledges reports whether the commit must write a log record so that the server waits for its standbys: a transaction without
+// changes may have relied on a row that they do not have yet.
 func (t *transaction) acknowledges() bool { return t.synchronous && !t.cycle }
 
-// end sends what waits, the notifications and the commit in one round trip, prepared where that may be: to have the server
-// parse and plan the last two each time cost it as much as a fifth of an enqueue.
+// end sends the deferred statements, the notifications and the commit in one round trip, prepared where possible: parsing
+// and planning the last two each time costs the server up to a fifth of an enqueue.
 func (t *transaction) end() (pgconn.CommandTag, error) {
 	channel := t.store.conns.names.channel()
 	if !t.prepare {
@@ -358,7 +358,7 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	batch.Queue(control("commit"))
 	results := t.conn.Conn().SendBatch(t.watch.ctx, &batch)
 	if err := takeLater(results, n); err != nil {
-		_ = results.Close() // it says the same
+		_ = results.Close() // it returns the same error
 		return pgconn.CommandTag{}, err
 	}
 	tag, err := results.Exec()
@@ -387,7 +387,7 @@ func statement(name string, args ...string) command {
 	return c
 }
 
-// batch runs statements in one round trip, unprepared, which works behind any pooler.
+// batch runs statements unprepared in one round trip, which works behind any pooler.
 func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 	t.watch.extend()
 	var b pgconn.Batch
@@ -397,18 +397,18 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 	return t.conn.Conn().PgConn().ExecBatch(t.watch.ctx, &b).ReadAll()
 }
 
-// outcomes asks the server what became of transactions.
+// outcomes asks the server for the outcomes of transactions.
 type outcomes struct{ conns *connections }
 
 // wasCommitted asks the server for the outcome of a transaction whose connection was lost. It blocks while the transaction may
 // still be running there, or while the server is away, until ctx ends.
 //
-// A server that crashed forgets the transactions that it had not begun to write down, and a standby that was promoted may never
-// have heard of them; both assign their numbers anew. So the answer counts only in the same life of the server. Its statistics
-// tell the life: a crash resets them, and each server has separate ones. (A person who resets them by hand makes the existing
-// connections belong to an earlier life: the outcome of a commit that such a connection loses is unknown.)
+// A server that crashed forgets the transactions that it had not begun to write to disk, and a promoted standby may never have
+// received them; both assign their numbers again. So the answer counts only in the same life of the server. Its statistics
+// identify the life: a crash resets them, and each server has separate ones. (After a manual reset the existing connections
+// belong to an earlier life: the outcome of a commit that such a connection loses is unknown.)
 func (s outcomes) wasCommitted(ctx context.Context, id int64, life string) (bool, error) {
-	s.conns.renew() // the others may be lost as well, and not tell
+	s.conns.renew() // the others may be lost without notice
 	ctx, cancel := context.WithTimeoutCause(ctx, s.conns.options.asking, errSilent)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -433,10 +433,10 @@ func (s outcomes) wasCommitted(ctx context.Context, id int64, life string) (bool
 	}
 }
 
-// transactionStatus is what a server says of a transaction.
+// transactionStatus is the server's answer about a transaction.
 type transactionStatus struct {
-	name     string // in the words of transaction_status.sql
-	sameLife bool   // of the server
+	name     string // a word of transaction_status.sql
+	sameLife bool   // same life of the server
 }
 
 // inProgress is the name of a transaction that has not ended.
@@ -444,8 +444,8 @@ const inProgress = "in progress"
 
 func (s *transactionStatus) values() []any { return []any{&s.name, &s.sameLife} }
 
-// outcome returns whether the transaction was committed, or an error if the server cannot tell. known is false while a later
-// answer may say more: the transaction may be running, and a standby may lag behind and may become the server.
+// outcome returns whether the transaction was committed, or an error if the server cannot tell. known is false if a later
+// answer may say more: the transaction may be running, or a standby may lag behind and become the server.
 func (s transactionStatus) outcome() (committed, known bool, err error) {
 	switch s.name {
 	case "committed":
@@ -461,7 +461,7 @@ func (s transactionStatus) outcome() (committed, known bool, err error) {
 	return false, false, nil
 }
 
-// askStatus asks once what became of a transaction. silent says that the connection gave no answer in time: another one may.
+// askStatus asks once for the outcome of a transaction. silent reports that the connection did not answer in time: another one may.
 func (s outcomes) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
 	conn, err := s.conns.lend(func() (*pgxpool.Conn, error) { return s.conns.pool.Acquire(ctx) })
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 
 // Tx lets a client or [jobs.CompleteTx] work inside the caller's transaction. It may be of any pool or connection on the
 // queue's database; one on another database is refused. Adding and changing jobs needs READ COMMITTED, PostgreSQL's default: at
-// another isolation level it is a [jobs.InvalidError], because a queue that was closed by a move would seem open. Reading and
-// CompleteTx work at any.
+// another isolation level they return a [jobs.InvalidError], because a queue that was closed by a move would seem open. Reading
+// and CompleteTx work at any level.
 func Tx(tx pgx.Tx) jobs.Tx { return &callersTx{conn: tx} }
 
 // SQLTx is [Tx] for services that use database/sql over pgx.
@@ -30,8 +30,8 @@ func SQLTx(tx *sql.Tx) jobs.Tx { return &callersTx{conn: sqlTx{tx}} }
 
 type callersTx struct {
 	conn   dbpostgres.DBTX
-	looked atomic.Bool                 // at the isolation level, which was found right, and which no transaction changes after its first statement
-	on     atomic.Pointer[connections] // those whose database it was found to be on
+	looked atomic.Bool                 // the isolation level is right; no transaction changes it after its first statement
+	on     atomic.Pointer[connections] // the connections whose database it is on
 }
 
 func (t *callersTx) Handle() any { return t }
@@ -39,7 +39,7 @@ func (t *callersTx) Handle() any { return t }
 // isNil reports whether the caller gave no transaction.
 func (t *callersTx) isNil() bool { return t.conn == nil || t.conn == (sqlTx{}) }
 
-// custom is where the transaction's connection keeps what is known of it, or nil when that cannot be had.
+// custom returns the map in which the transaction's connection keeps its data, or nil if it has none.
 func (t *callersTx) custom() map[string]any {
 	if tx, ok := t.conn.(pgx.Tx); ok {
 		return tx.Conn().PgConn().CustomData()
@@ -47,12 +47,12 @@ func (t *callersTx) custom() map[string]any {
 	return nil
 }
 
-// identity is which database a connection leads to. A server that is started again is another one by this, as are two servers with the
-// same files, such as one that was restored from the other's backup.
+// identity says which database a connection leads to. It differs after a restart of the server, and between two servers with the same
+// files, such as one that was restored from the other's backup.
 type identity struct {
-	start    string // of the server; empty for a standby, where nothing is written
+	start    string // start time of the server; empty for a standby, which takes no writes
 	database string
-	address  string // for people
+	address  string // for error texts
 }
 
 func (i *identity) values() []any { return []any{&i.start, &i.database, &i.address} }
@@ -63,11 +63,11 @@ func (i identity) same(other identity) bool {
 
 func (i identity) String() string { return fmt.Sprintf("the database %s at %s", i.database, i.address) }
 
-// identityKey is where a connection keeps its identity.
+// identityKey is the key under which a connection keeps its identity.
 const identityKey = "sqluice: identity"
 
-// reaches returns an error unless the transaction is on the queue's database. Two may have jobs and workers of the same ids: nothing else
-// would tell. asked is what its connection has just answered, or nil.
+// reaches returns an error unless the transaction is on the queue's database. Two databases may have jobs and workers of the same ids:
+// nothing else would show it. asked is the connection's fresh answer, or nil.
 func (s *connections) reaches(ctx context.Context, t *callersTx, asked *identity) error {
 	if t.on.Load() == s {
 		return nil
@@ -78,7 +78,7 @@ func (s *connections) reaches(ctx context.Context, t *callersTx, asked *identity
 		found, known = *asked, true
 	}
 	if self := s.self.Load(); !known || self == nil || !found.same(*self) {
-		// A connection through a pooler may lead elsewhere than before, and the queue's server may have been started again.
+		// A connection through a pooler may lead elsewhere than before, and the queue's server may have restarted.
 		if asked == nil {
 			if err := t.conn.QueryRow(ctx, control("identity"), once()...).Scan(found.values()...); err != nil {
 				return translate(err)
@@ -113,7 +113,7 @@ var errForeignTx = errors.New("the transaction is not one made by postgres.Tx or
 
 var errNilTx = errors.New("the transaction is nil: begin one first")
 
-// transactions is the part of the engine for transactions of callers.
+// transactions implements the part of the engine for callers' transactions.
 type transactions struct{ store *backend }
 
 // SQLTx implements [engine.Transactions].
@@ -134,7 +134,7 @@ func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
 			return nil, err
 		}
 	}
-	if s.conns.self.Load() == nil { // also where the queue is
+	if s.conns.self.Load() == nil { // also locates the queue
 		if err := s.conns.locateApart(context.Background()); err != nil {
 			return nil, fmt.Errorf("look at the queue's database: %w", err)
 		}
@@ -142,13 +142,13 @@ func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
 	return s.conns.querier(callersConn{t, s}, false), nil
 }
 
-// callersConn is the connection of a caller's transaction, which is looked at before its first statement. Its errors say what they mean.
+// callersConn is the connection of a caller's transaction, which is checked before its first statement. It translates its errors.
 type callersConn struct {
 	tx    *callersTx
 	store *backend
 }
 
-// mean adds what an error means. The transaction cannot go on after a wrong id, but the next one can.
+// mean adds its meaning to an error. The transaction cannot go on after a duplicate id, but the next one can.
 func (c callersConn) mean(err error) error {
 	if sequenceOf(err) != "" {
 		c.store.hub.run(func() { sequences{c.store.conns}.mendSequences(c.store.hub.ctx) })
@@ -196,9 +196,9 @@ type callersRow struct {
 
 func (r callersRow) Scan(values ...any) error { return r.conn.mean(r.Row.Scan(values...)) }
 
-// AnnounceCommit implements [engine.Store]. The notification becomes a part of the transaction; ends cause none. In the same round trip it looks at
-// the isolation level: with a snapshot that is older than a move of the queue, the row that closes it is not seen, and a job would
-// be left behind.
+// AnnounceCommit implements [engine.Store]. The notification becomes a part of the transaction; ends cause none. In the same round trip it
+// checks the isolation level: a snapshot that is older than a move of the queue does not show the row that closes the queue, and a job
+// would be left behind.
 func (j transactions) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.Signal, queue string) error {
 	s := j.store
 	t, ok := tx.Handle().(*callersTx)
@@ -216,8 +216,8 @@ func (j transactions) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals co
 	if !notifies {
 		err = t.conn.QueryRow(ctx, control("isolation"), once()...).Scan(values...)
 	} else {
-		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
-		// token, because this process must hear of the commit too.
+		// The server drops duplicates. (This code cannot: an earlier one may have been rolled back with a savepoint.) The
+		// message has no token, because this process must be notified of the commit too.
 		text := notification("", core.WorkReady, queue)
 		err = t.conn.QueryRow(ctx, control("isolation_notify"), once(s.conns.names.channel(), text)...).Scan(append(values, &nothing)...)
 	}
@@ -230,7 +230,7 @@ func (j transactions) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals co
 	if err != nil {
 		return translate(err)
 	}
-	if level == "read committed" || level == "read uncommitted" { // which are the same in PostgreSQL
+	if level == "read committed" || level == "read uncommitted" { // the two are the same in PostgreSQL
 		t.looked.Store(true)
 		return nil
 	}
@@ -245,7 +245,7 @@ type ownTx struct {
 	*callersTx
 	tx    pgx.Tx
 	store *connections
-	over  func() // gives back its connection
+	over  func() // releases its connection
 }
 
 // BeginOwn implements [engine.Store].
