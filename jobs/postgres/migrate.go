@@ -271,7 +271,7 @@ func (s *schema) migrateLocked(ctx context.Context, found engine.Schema, to dire
 	if err := s.runGoose(run); err != nil || !synchronous {
 		return adopted, err
 	}
-	return adopted, outcomes{s.conns}.confirm(ctx, life) // also if nothing was left to do: an earlier migration may have left its changes after a cancelled wait
+	return adopted, outcomes{s.conns}.confirm(ctx, life) // also if nothing was left to do: an earlier wait may have been cancelled
 }
 
 // scratchSchema is the schema in which adopt creates tables to compare with. It is never committed.

@@ -31,7 +31,7 @@ type watch struct {
 	ask   time.Time         // time of the next call of hangs
 }
 
-// askedIn divides the silence of a commit: after that part the server is asked whether it still works on the commit.
+// askedIn is the number of times in the silence of a commit that the server is asked whether it still works on it.
 const askedIn = 6
 
 func (w *watch) askEvery() time.Duration {

@@ -17,7 +17,7 @@ import (
 
 // A server with synchronous standbys (synchronous_standby_names) writes a commit and then waits until they have it. When a client, a
 // person or the end of the session cancels that wait, the server warns and still reports the commit as done. The promotion of a standby
-// then loses it. So a commit counts as acknowledged only if the server acknowledged it, or a later commit, without that warning.
+// then loses it. So a commit counts as acknowledged only if that server acknowledged it, or a later commit, without that warning.
 
 // standbyWait is the server function that waits for standbys. A notice contains the name of its source function, in every language.
 const standbyWait = "SyncRepWaitForLSN"

@@ -12,19 +12,19 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// readers is how many connections read at once for runners.
+// readers is the number of connections that read at once for runners.
 const readers = 4
 
-// inspectionConnections returns how many connections Inspect uses at once. SQLite computes in this process: one processor is
-// left for the runners.
+// inspectionConnections returns the number of connections that Inspect uses at once. SQLite computes in this process: one
+// processor remains for the runners.
 func inspectionConnections() int { return min(max(1, runtime.GOMAXPROCS(0)-1), 4) }
 
-// backend is the engine: it fills the port [engine.Store].
+// backend is the SQLite engine: it implements [engine.Store].
 type backend struct {
 	sealed
 	faults
 	path    string
-	build   string // of the SQLite that the connections run in
+	build   string // build of SQLite that the connections run in
 	side    sideFolder
 	files   *files
 	pools   *pools
@@ -42,10 +42,10 @@ var _ engine.Store = (*backend)(nil)
 // Observer implements [engine.Store].
 func (s *backend) Observer() *jobs.Observer { return s.options.observer }
 
-// Now is the system's clock, or that of [WithClock], cut to what the database keeps.
+// Now returns the time of the system's clock, or that of [WithClock], truncated to the database's resolution.
 func (s *backend) Now() time.Time { return s.options.now().Truncate(time.Microsecond) }
 
-// NowWithin is Now: nothing has to be asked.
+// NowWithin returns Now: there is no server to ask.
 func (s *backend) NowWithin(context.Context) time.Time { return s.Now() }
 
 // Read runs fn on connections that cannot write.
@@ -53,18 +53,18 @@ func (s *backend) Read(ctx context.Context, fn func(context.Context, db.Querier)
 	return s.pools.read(ctx, func() *reads { return s.pools.reads }, fn)
 }
 
-// ReadByWriter runs fn on the connection that writes, while that is idle, as [engine.ReadByWriter] says. It does not look whether the
-// files are still there, and SQLite does not refuse writes of fn, as it does in Read.
+// ReadByWriter runs fn on the writer's connection while that is idle, as [engine.ReadByWriter] says. It does not check that the files
+// still exist, and SQLite does not refuse writes of fn, as it does in Read.
 func (s *backend) ReadByWriter(ctx context.Context, fn engine.Func) (done bool, err error) {
 	return s.pools.readByWriter(ctx, fn)
 }
 
-// Inspect is Read on connections of its own. Each statement takes one; a statement that finds none free waits.
+// Inspect runs fn as Read does, on separate connections. Each statement takes one; a statement waits if none is free.
 func (s *backend) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.pools.read(ctx, func() *reads { return s.pools.inspections }, fn)
 }
 
-// Write runs fn in a transaction, together with what other callers of this process have waiting.
+// Write runs fn in a transaction, together with the waiting writes of other callers of this process.
 func (s *backend) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.pools.write(ctx, &write{fn: fn})
 }
@@ -100,7 +100,7 @@ func (s *backend) Migrations() engine.Migrations { return s.schema }
 // Upkeep implements [engine.Store].
 func (s *backend) Upkeep() engine.Upkeep { return s.upkeep }
 
-// Close waits for the write under way, stops the watcher and closes the connections.
+// Close waits for the running write, stops the watch and closes the connections.
 func (s *backend) Close() error {
 	if !s.pools.beginClose() {
 		return nil

@@ -13,22 +13,22 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// backups copy a database.
+// backups copies a database.
 type backups struct {
 	files   *files
 	options options
 }
 
-// Backup copies the database with VACUUM INTO: a consistent state of one moment, while readers and writers go on. The
-// file must not exist, and gets the mode of the database. It appears when it is complete; until then the copy lies in a
-// folder of its own beside it, ".sqluice-backup-" with a number. What a killed process left there the next backup or restore removes.
+// Backup copies the database with VACUUM INTO: the state of one moment, while readers and writers continue. The file must not exist,
+// and gets the mode of the database. It appears when it is complete; until then the copy is in a separate folder beside it,
+// ".sqluice-backup-" with a number. The next backup or restore removes the folder of a killed process.
 //
 // Copying the file by other means misses the WAL, and closing such a copy's source would drop SQLite's locks.
 func (b backups) Backup(ctx context.Context, path string) (err error) {
 	if path == "" {
 		return errors.New("a path to a file is needed")
 	}
-	path, err = filepath.Abs(path) // which SQLite takes for nothing but a path
+	path, err = filepath.Abs(path) // SQLite takes an absolute path for nothing but a path
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ func (b backups) Backup(ctx context.Context, path string) (err error) {
 	return b.publish(draft, path)
 }
 
-// BackupTo writes a copy of one moment, as Backup makes it, to w. The copy lies in a folder beside the database until all of it is
-// written. The end of ctx counts between two writes.
+// BackupTo writes to w a copy of one moment, as Backup makes it. The copy is in a folder beside the database until all of it is
+// written. The end of ctx takes effect between two writes.
 func (b backups) BackupTo(ctx context.Context, w io.Writer) (err error) {
 	draft, remove, err := newDraft(b.files.main.path, backupPrefix)
 	if err != nil {
@@ -71,7 +71,7 @@ func (b backups) BackupTo(ctx context.Context, w io.Writer) (err error) {
 	return errors.Join(err, file.Close())
 }
 
-// readUntil reads until a context ends.
+// readUntil is a reader that fails after a context's end.
 type readUntil struct {
 	ctx context.Context
 	io.Reader
@@ -100,7 +100,7 @@ func (b backups) backupInto(ctx context.Context, path string) error {
 	if err := b.files.intact(); err != nil {
 		return err
 	}
-	// A connection of its own: it must be one that may write, and the writer's would hold up every write meanwhile.
+	// A separate connection: it must be able to write, and the writer's would delay every write meanwhile.
 	pool, err := sql.Open("sqlite", dsn(b.files.main.path, b.options, false))
 	if err != nil {
 		return err
@@ -109,16 +109,16 @@ func (b backups) backupInto(ctx context.Context, path string) error {
 	return errors.Join(translate(err), pool.Close(), b.files.intact())
 }
 
-// What the names of the folders begin with in which a copy lies until it is complete, and what the file in one is called on which its process
-// holds a lock.
+// The name prefixes of the folders that hold a copy until it is complete, and the name of the file in such a folder that its process has
+// locked.
 const (
 	backupPrefix  = ".sqluice-backup-"
 	restorePrefix = ".sqluice-restore-"
 	draftLock     = ".lock"
 )
 
-// newDraft makes a folder beside a path, and returns the name of the copy in it and a function that removes both. Before that it removes the
-// folders of processes that were killed.
+// newDraft creates a folder beside a path, and returns the name of the copy in it and a function that removes both. Before that it removes
+// the folders of killed processes.
 func newDraft(path, prefix string) (draft string, remove func() error, err error) {
 	dir := filepath.Dir(path)
 	removeAbandoned(dir)
@@ -131,7 +131,7 @@ func newDraft(path, prefix string) (draft string, remove func() error, err error
 		if err != nil {
 			return "", nil, errors.Join(translateSystem(err), os.RemoveAll(folder))
 		}
-		if !held { // another process took the folder for an abandoned one before the lock was held, and removes it
+		if !held { // another process took the folder for an abandoned one before it was locked, and removes it
 			continue
 		}
 		draft := filepath.Join(folder, filepath.Base(path))
@@ -139,8 +139,8 @@ func newDraft(path, prefix string) (draft string, remove func() error, err error
 	}
 }
 
-// lockDraft makes the file in a new folder on which this process holds a lock as long as the folder is in use. held is false if another
-// process has the lock, or has removed the file. On a file system without locks the folder has no such file, and no process removes it.
+// lockDraft creates the file in a new folder that this process locks while it uses the folder. held is false if another process has the
+// lock, or has removed the file. On a file system without locks the folder has no such file, and no process removes it.
 func lockDraft(folder string) (lock *os.File, held bool, err error) {
 	path := filepath.Join(folder, draftLock)
 	lock, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -162,10 +162,10 @@ func lockDraft(folder string) (lock *os.File, held bool, err error) {
 	return lock, true, nil
 }
 
-// removeAbandoned removes the folders of backups and restores whose processes are gone: those with a lock file that no process has locked. A
-// folder that it may not read or remove, as one of another user, stays: that must stop no backup.
+// removeAbandoned removes the folders of backups and restores whose processes have ended: those with a lock file that no process has
+// locked. It keeps a folder that it may not read or remove, such as another user's: that must not stop a backup.
 func removeAbandoned(dir string) {
-	root, err := os.OpenRoot(dir) // so that no link leads out of it
+	root, err := os.OpenRoot(dir) // no link leads out of a root
 	if err != nil {
 		return
 	}
@@ -195,7 +195,7 @@ func removeAbandoned(dir string) {
 	}
 }
 
-// removeContents removes the files in a folder, the lock file last: a folder without one is never taken for an abandoned one.
+// removeContents removes the files in a folder, the lock file last: a folder without one never counts as abandoned.
 func removeContents(root *os.Root, name string) error {
 	folder, err := root.Open(name)
 	if err != nil {
@@ -226,8 +226,8 @@ func removeDraft(folder, draft string) error {
 	return errors.Join(errs...)
 }
 
-// publish gives a complete file the mode of the database and its name, which must be free. A link replaces no file;
-// where the file system has no links, the file is copied.
+// publish gives a complete file the mode of the database and its name, which must be free. A hard link replaces no
+// file; where the file system has no links, publish copies the file.
 func (b backups) publish(draft, path string) (err error) {
 	database, err := os.Stat(b.files.main.path)
 	if err != nil {
@@ -247,7 +247,7 @@ func (b backups) publish(draft, path string) (err error) {
 	return copyTo(file, path, database.Mode().Perm())
 }
 
-// copyTo copies a file to a new one, which it removes again when that fails.
+// copyTo copies a file to a new one, which it removes after an error.
 func copyTo(from *os.File, path string, mode os.FileMode) error {
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -260,7 +260,7 @@ func copyTo(from *os.File, path string, mode os.FileMode) error {
 	return errors.Join(err, to.Close())
 }
 
-// removeIfSame removes a file if the path still leads to the one that is open.
+// removeIfSame removes a file if the path still leads to the open one.
 func removeIfSame(path string, file *os.File) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 // oldest is the first SQLite without the WAL-reset bug, which can corrupt a database that several processes write.
 const oldest = "3.51.3"
 
-// LibraryVersion is the version of the SQLite that is compiled in.
+// LibraryVersion is the version of SQLite that is compiled in.
 const LibraryVersion = lib.SQLITE_VERSION
 
-// remedy ends the errors about connections that run in another copy of SQLite than the queue's.
+// remedy is the end of errors about connections that run in another copy of SQLite than the queue's.
 const remedy = "two builds of SQLite in one process break each other's locks on a file. " +
 	`Open the pool with modernc.org/sqlite, as sql.Open("sqlite", path), or give the queue a file of its own with sqlite.Open`
 
@@ -34,14 +34,14 @@ type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// build returns the source of the SQLite that a connection runs in, and whether it was compiled with some options that modernc.org/sqlite
-// has and other drivers have not all. The source alone does not tell: several drivers have the newest.
+// build returns the source id of the SQLite that a connection runs in, and whether it has some compile options that modernc.org/sqlite
+// has and not all other drivers have. The source id alone is not enough: several drivers have the newest.
 func build(ctx context.Context, on rowQuerier) (text string, err error) {
 	return text, translate(on.QueryRowContext(ctx, control("library")).Scan(&text))
 }
 
-// checkLibrary returns an error unless a pool's connections run in the copy of SQLite that the queue's run in. The type of the driver tells,
-// or else SQLite itself: the driver may be wrapped, as for traces.
+// checkLibrary returns an error unless a pool's connections run in the same copy of SQLite as the queue's. It checks the type of the
+// driver, or else SQLite itself: the driver may be wrapped, for example for traces.
 func checkLibrary(ctx context.Context, pool *sql.DB) error {
 	if _, ok := pool.Driver().(*sqlite.Driver); ok {
 		return nil
@@ -56,22 +56,22 @@ func checkLibrary(ctx context.Context, pool *sql.DB) error {
 	return nil
 }
 
-// meetingPage is the page size of the database in memory in which sharesLibrary looks for another connection. No new database has it.
+// meetingPage is the page size of the in-memory database in which sharesLibrary looks for another connection. No new database has it.
 const meetingPage = 512
 
-// sharesLibrary reports whether a pool's connections run in the copy of SQLite that the queue's run in. A named database in memory proves it:
+// sharesLibrary reports whether a pool's connections run in the same copy of SQLite as the queue's. A named in-memory database proves it:
 // only the connections of one copy share it. The builds are compared before, because some have no such databases.
 //
-// The proof attaches a database to a connection for a moment, which it may do to an idle one, but not to a caller's transaction: see
-// [callersTx.reaches]. A function that is registered with modernc.org/sqlite would prove the same, and would stay in all connections that
-// the process makes later.
+// The proof attaches a database to a connection for a moment, which is allowed on an idle one, but not on a caller's transaction: see
+// [callersTx.reaches]. A function that is registered with modernc.org/sqlite would prove the same, but would stay in all later connections
+// of the process.
 func sharesLibrary(ctx context.Context, pool *sql.DB) (isOurs bool, err error) {
 	name := "file:/sqluice-" + rand.Text() + "?vfs=memdb"
 	meeting, err := sql.Open("sqlite", fmt.Sprintf("%s&_pragma=page_size(%d)&_pragma=user_version(1)", name, meetingPage))
 	if err != nil {
 		return false, err
 	}
-	meeting.SetMaxOpenConns(1) // the database is gone with its last connection
+	meeting.SetMaxOpenConns(1) // the database ends with its last connection
 	defer func() { err = errors.Join(err, meeting.Close()) }()
 	ours, err := build(ctx, meeting)
 	if err != nil {
@@ -92,12 +92,12 @@ func sharesLibrary(ctx context.Context, pool *sql.DB) (isOurs bool, err error) {
 	err = conn.QueryRowContext(ctx, control("library_page_size")).Scan(&size)
 	if _, detached := conn.ExecContext(context.WithoutCancel(ctx), control("detach_library")); detached != nil {
 		err = errors.Join(err, detached)
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool closes it
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // makes the pool close it
 	}
 	return err == nil && size == meetingPage, translate(err)
 }
 
-// checkConnection reads the settings back: SQLite says nothing about a pragma that it does not know or cannot follow.
+// checkConnection reads the settings back: SQLite reports no error for a pragma that it does not know or cannot follow.
 func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 	if older(LibraryVersion, oldest) {
 		return fmt.Errorf("SQLite %s is too old: %s or newer is needed", LibraryVersion, oldest)
@@ -115,7 +115,7 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 }
 
 // checkEncoding returns an error unless the database stores texts in UTF-8. UTF-16 cannot hold the same texts, and
-// SQLite counts bytes of it otherwise than the CHECKs of the tables do.
+// SQLite counts its bytes differently from the CHECKs of the tables.
 func checkEncoding(ctx context.Context, pool *sql.DB) error {
 	have, err := readPragma(ctx, pool, "encoding")
 	if err != nil {
@@ -128,13 +128,13 @@ func checkEncoding(ctx context.Context, pool *sql.DB) error {
 }
 
 const (
-	// walWait is how long useWAL waits for other connections to end their transactions, and walEvery how often it looks.
+	// walWait is the time that useWAL waits for other connections to end their transactions, and walEvery the interval of its checks.
 	walWait  = 10 * time.Second
 	walEvery = 5 * time.Millisecond
 )
 
 // useWAL turns WAL on for good. The caller holds the lock of migrations; other connections may still be reading, and
-// SQLite does not wait for those by itself. It is for databases that hold, or will hold, a queue and for no others.
+// SQLite itself does not wait for them. Use it only for databases that hold, or will hold, a queue.
 func useWAL(ctx context.Context, pool *sql.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, walWait)
 	defer cancel()
@@ -172,7 +172,7 @@ func readPragma(ctx context.Context, pool *sql.DB, name string) (value string, e
 	return value, nil
 }
 
-// older compares dotted versions; what is no number counts as 0.
+// older reports whether dotted version a is below b; a part that is not a number counts as 0.
 func older(a, b string) bool {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(as), len(bs)) {
@@ -194,12 +194,12 @@ func part(parts []string, i int) int {
 	return n
 }
 
-// Importing this package turns on the locks of open file descriptions: from the first lock of any SQLite file in the process on,
-// which may be an application's and come before the first Open, it is too late. No code reads the variable.
+// Importing this package turns on the locks of open file descriptions: after the first lock of any SQLite file in the process,
+// which may be an application's and precede the first Open, it is too late. No code reads the variable.
 var _ = lockByHandle()
 
-// lockByHandle makes SQLite use the locks of open file descriptions: a close of the file by any other code of this process
-// would drop POSIX locks. Some systems have no such locks, and the application may have chosen already: see unsafeReads.
+// lockByHandle makes SQLite use the locks of open file descriptions: with POSIX locks, any other code of this process that closes the file
+// would drop them. Some systems have no such locks, or the application has chosen already: see unsafeReads.
 func lockByHandle() error {
 	_, err := sqlite.OFDLocking(true)
 	if errors.Is(err, sqlite.ErrOFDLockingTooLate) || errors.Is(err, sqlite.ErrOFDLockingUnavailable) {
@@ -208,7 +208,7 @@ func lockByHandle() error {
 	return err
 }
 
-// unsafeReads returns what a program must not do because its process has POSIX locks; empty when it has others.
+// unsafeReads returns what a program must not do if its process has POSIX locks, and "" if it has others.
 func unsafeReads() string {
 	if runtime.GOOS == "windows" || sqlite.OFDLockingEnabled() {
 		return ""
@@ -217,7 +217,7 @@ func unsafeReads() string {
 		"other processes then damage what is written: read a backup in its place, and call sqlite.OFDLocking(false) nowhere"
 }
 
-// tellUnsafeReads logs unsafeReads: as a warning where the system has better locks.
+// tellUnsafeReads logs the text of unsafeReads: as a warning where the system has better locks.
 func tellUnsafeReads(log *slog.Logger, path string) {
 	level := slog.LevelInfo
 	if runtime.GOOS == "linux" {
@@ -228,8 +228,8 @@ func tellUnsafeReads(log *slog.Logger, path string) {
 	}
 }
 
-// turnWALOn turns WAL on in a database whose schema was made by another tool, such as the goose command or a backup. The caller has just
-// read by the pool's connection, which knows the mode of its last transaction.
+// turnWALOn turns WAL on in a database whose schema another tool made, such as the goose command or a backup. The caller has just read
+// by the pool's connection, which knows the mode of its last transaction.
 func turnWALOn(ctx context.Context, pool *sql.DB, side sideFolder) error {
 	mode, err := readPragma(ctx, pool, "journal_mode")
 	if err != nil || mode == "wal" {
@@ -243,6 +243,6 @@ func turnWALOn(ctx context.Context, pool *sql.DB, side sideFolder) error {
 	if err := useWAL(ctx, pool); err != nil {
 		return err
 	}
-	// The WAL is there from the next transaction on.
+	// The WAL exists from the next transaction on.
 	return translate(pool.QueryRowContext(ctx, control("schema_version")).Scan(new(string), new(string)))
 }

@@ -11,24 +11,24 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// manyJobs is from how many jobs on two statements, one that lists them and one that hands them over, take less than an UPDATE that
-// returns rows.
+// manyJobs is the number of jobs from which on two statements, one that lists and one that claims them, take less time than an
+// UPDATE that returns rows.
 const manyJobs = 8
 
-// leastRange is how many ids without a gap get a statement of their own. An UPDATE walks through a range of ids once, and writes rows
-// as it meets them; the ids of a list it reads from JSON, collects, and looks up one by one.
+// leastRange is the number of ids without a gap that get a separate statement. An UPDATE scans a range of ids once, and writes rows
+// as it meets them; with a list it parses the ids from JSON, collects them, and looks up one by one.
 const leastRange = 8
 
-// claims is the part of the engine that claims and completes jobs. Its methods run in the writer's transaction.
+// claims implements the part of the engine that claims and completes jobs. Its methods run in the writer's transaction.
 type claims struct{ writer *writer }
 
 // Backoff implements [engine.Claims].
 func (claims) Backoff(workers func() int64) engine.Backoff { return contention.New(workers) }
 
-// ClaimJobs implements [engine.Claims]. It claims in two steps after a claim that gave many jobs, and else in one statement: for few
-// jobs that is cheaper.
+// ClaimJobs implements [engine.Claims]. It claims in two steps if the previous claim returned many jobs, and otherwise in one
+// statement: for few jobs that is cheaper.
 func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
-	busy := &c.writer.claimsMany // one transaction at a time uses it
+	busy := &c.writer.claimsMany // used by one transaction at a time
 	defer func() { *busy = len(rows) >= manyJobs }()
 	if *busy && arg.NoneDueBefore == 0 {
 		err = db.Watch(q, "ClaimJobs", func() error {
@@ -41,7 +41,7 @@ func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsPar
 	return rows, nil, err
 }
 
-// inSteps lists jobs and then hands them over. Nothing else writes between the two.
+// inSteps lists jobs and then claims them. No other write comes between the two.
 func (c claims) inSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
 	only := c.writer.writes.only
 	list, err := only.ListClaimableJobs(ctx, listClaimableJobsParamsOf(arg))
@@ -68,7 +68,7 @@ func (c claims) inSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParam
 	return rows, nil
 }
 
-// held returns the rows of those jobs that a worker holds: it leaves out a job whose claim a trigger of the application ignored.
+// held returns the rows of those jobs that a worker holds: it omits a job whose claim a trigger of the application ignored.
 func held(ctx context.Context, q db.Querier, worker int64, rows []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
 	var held []db.ClaimJobsRow
 	for _, row := range rows {
@@ -110,8 +110,8 @@ func (c claims) CompleteJobs(ctx context.Context, q db.Querier, done engine.Comp
 	})
 }
 
-// inRanges writes the rows of long ranges of ids, which it sorts, by a statement each, and those of all other ids, a JSON list, by
-// another. It returns how many were written.
+// inRanges sorts the ids, and writes the rows of each long range by one statement, and those of all other ids, a JSON list, by
+// another. It returns the number of rows written.
 func inRanges(ids []int64, inRange func(core.IDRange) (int64, error), inList func(string) (int64, error)) (written int64, err error) {
 	ranges, rest := core.IDRanges(ids, leastRange)
 	for _, r := range ranges {

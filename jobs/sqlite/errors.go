@@ -23,7 +23,7 @@ var (
 	errCannotOpen    = errors.New("the file cannot be opened: check that its folder exists and may be written to")
 )
 
-// translate adds what an error of SQLite means, for errors.Is and for people.
+// translate adds to a SQLite error its meaning, as a sentinel for errors.Is and as text.
 func translate(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -67,7 +67,7 @@ func translate(err error) error {
 // fewDescriptors is the number of descriptors that a connection needs: for the database, its WAL, its index and their folder.
 const fewDescriptors = 4
 
-// lacksDescriptors reports whether the process cannot open a few more files. SQLite's error does not say so.
+// lacksDescriptors reports whether the process cannot open a few more files. SQLite's error does not show it.
 func lacksDescriptors() bool {
 	for range fewDescriptors {
 		f, err := os.Open(os.DevNull)
@@ -79,11 +79,11 @@ func lacksDescriptors() bool {
 	return false
 }
 
-// failedCheck finds the name of a CHECK, or its text when it has no name, in the text of SQLite's error.
+// failedCheck matches SQLite's error text and captures the name of the CHECK, or its text when it has no name.
 var failedCheck = regexp.MustCompile(`CHECK constraint failed: (.+) \(\d+\)$`)
 
-// errsLargest are, by the CHECK that fails, the errors of a row that was given the largest value by hand: SQLite has no id after it for a
-// new row, and the queue cannot count on.
+// errsLargest holds, by the failing CHECK, the errors caused by a row that was given the largest value by hand: SQLite has no id after it
+// for a new row, and the queue cannot count on.
 var errsLargest = map[string]error{
 	"id_is_from_1_to_9007199254740991": errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
 		"give it and others near it smaller ids: " + oneLine("free_largest_id")),
@@ -101,7 +101,7 @@ func noCount(column, statement string) error {
 	return errors.New(column + " cannot exceed 1000000000, which a row has: give it a smaller value: " + oneLine(statement))
 }
 
-// noID returns the error of a table whose rows nothing needs when they were added by hand.
+// noID returns the error of a table without a free id, whose rows are not needed if they were added by hand.
 func noID(table string, statements ...string) error {
 	return errors.New("no id is left for a new row of " + table + ": the one with the id 9007199254740991 was added by hand; " +
 		"delete it and others near it: " + oneLine(statements...))
@@ -127,15 +127,15 @@ func translateSystem(err error) error {
 	return err
 }
 
-// isCode reports whether err is SQLite's of that primary code.
+// isCode reports whether err is a SQLite error with that primary code.
 func isCode(err error, code int) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == code
 }
 
-// inDoubt marks the error of a commit that the device refused: by then the whole transaction may be in the WAL, as when only the
-// sync that follows failed. SQLite overwrites it with the next write; but when all processes die or close the file before that,
-// the next process to open the file takes the transaction for a committed one.
+// inDoubt marks the error of a commit that the device refused: the whole transaction may already be in the WAL, for example if
+// only the following sync failed. SQLite overwrites it with the next write; but if all processes die or close the file before
+// that, the next process to open the file treats the transaction as committed.
 func inDoubt(err error) error {
 	if isCode(err, lib.SQLITE_IOERR) {
 		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
@@ -143,7 +143,7 @@ func inDoubt(err error) error {
 	return err
 }
 
-// faults says what the errors of this engine mean.
+// faults classifies the errors of this engine.
 type faults struct{}
 
 // CanRetry reports whether waiting may help: the database is locked, the disk is full or fails, or the files of an open database
@@ -161,7 +161,7 @@ func (faults) CanRetry(err error) bool {
 	return false
 }
 
-// RefusesRow implements [engine.Store]. A trigger that names what is not there is a fault of the schema, which fails for every row.
+// RefusesRow implements [engine.Store]. A trigger that names a missing object is a fault of the schema, which fails for every row.
 func (faults) RefusesRow(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) || errors.Is(err, jobs.ErrUnknownOutcome) {

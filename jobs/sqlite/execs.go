@@ -10,13 +10,13 @@ import (
 	"strconv"
 )
 
-// execs are the statements of a connection, of which those without rows go to the driver itself: by way of database/sql each
-// costs as much again as a lock of SQLite's. Only one caller may use it at a time.
+// execs runs the statements of a connection, those without rows on the driver itself: database/sql would add to each the
+// cost of one of SQLite's locks. Only one caller may use it at a time.
 type execs struct {
 	*statements
 	conn *sql.Conn
-	kept map[string]preparedExec // by their text
-	args []driver.NamedValue     // of the statement that runs, for their memory
+	kept map[string]preparedExec // by SQL text
+	args []driver.NamedValue     // of the running statement; the memory is reused
 	last execResult              // of the last statement
 }
 
@@ -24,18 +24,19 @@ type execs struct {
 type preparedExec struct {
 	stmt  driver.StmtExecContext
 	close func() error
-	order []int // which argument each of its placeholders takes
+	order []int // index of the argument for each of its placeholders
 }
 
 func newExecs(stmts *statements, conn *sql.Conn) *execs {
 	return &execs{statements: stmts, conn: conn, kept: map[string]preparedExec{}}
 }
 
-// ExecContext ignores the end of ctx once the statement is prepared: a statement that has begun must not be cancelled half-way.
-// The result is valid until the next call. Its LastInsertId returns sql.ErrNoRows when the statement inserted no row, where SQLite gives the id of an earlier one.
+// ExecContext ignores the end of ctx once the statement is prepared: a running statement must not be cancelled half-way. The result is
+// valid until the next call. Its LastInsertId returns sql.ErrNoRows when the statement inserted no row, where SQLite returns the id of an
+// earlier one.
 func (e *execs) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	defer func() {
-		clear(e.args) // keeps no payload
+		clear(e.args) // so that it keeps no payload
 		e.args = e.args[:0]
 	}()
 	err := e.conn.Raw(func(conn any) error {
@@ -66,7 +67,7 @@ func (e *execs) ExecContext(ctx context.Context, query string, args ...any) (sql
 	return &e.last, nil
 }
 
-// prepare prepares a statement ahead of its first use.
+// prepare prepares a statement before its first use.
 func (e *execs) prepare(ctx context.Context, query string) error {
 	return e.conn.Raw(func(conn any) error {
 		_, err := e.prepared(ctx, conn, query)
@@ -74,7 +75,7 @@ func (e *execs) prepare(ctx context.Context, query string) error {
 	})
 }
 
-// prepared returns the statement of a text on the driver's connection.
+// prepared returns the prepared statement of a text on the driver's connection.
 func (e *execs) prepared(ctx context.Context, conn any, query string) (preparedExec, error) {
 	x, ok := e.kept[query]
 	if ok {
@@ -99,8 +100,8 @@ func (e *execs) prepared(ctx context.Context, conn any, query string) (preparedE
 
 var placeholder = regexp.MustCompile(`\?\d+`)
 
-// unnumbered returns a statement whose placeholders have no numbers, and which argument each takes. The driver looks up the name of
-// each placeholder that has a number, at each run. A generated statement has a question mark nowhere else.
+// unnumbered returns a statement whose placeholders have no numbers, and the argument index of each. For each placeholder with a
+// number the driver looks up its name at each run. A generated statement has question marks nowhere else.
 func unnumbered(query string) (text string, order []int) {
 	text = placeholder.ReplaceAllStringFunc(query, func(number string) string {
 		n, _ := strconv.Atoi(number[1:]) // digits, few of them

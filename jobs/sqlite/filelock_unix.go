@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes an exclusive lock on an open file, until the file is closed; false means that another one is held.
+// tryLock takes an exclusive lock on an open file, until the file is closed; it returns false if another holder has it.
 func tryLock(file *os.File) (bool, error) {
 	err := flock(file, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -18,7 +18,7 @@ func tryLock(file *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// flock goes through the file, so that the number of its descriptor cannot be given away by a close meanwhile.
+// flock locks through os.File, so that no concurrent close can free the descriptor's number for another file.
 func flock(file *os.File, how int) error {
 	conn, err := file.SyscallConn()
 	if err != nil {

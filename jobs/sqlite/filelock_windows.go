@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes an exclusive lock on an open file, until the file is closed; false means that another one is held.
+// tryLock takes an exclusive lock on an open file, until the file is closed; it returns false if another holder has it.
 func tryLock(file *os.File) (bool, error) {
 	conn, err := file.SyscallConn()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File systems whose locks or shared memory do not hold between hosts, or at all, by the numbers of statfs(2).
+// File systems without locks or shared memory that work between hosts, or at all, by the numbers of statfs(2).
 var unsafeFileSystems = map[uint32]string{
 	unix.NFS_SUPER_MAGIC:   "NFS",
 	unix.SMB_SUPER_MAGIC:   "SMB",

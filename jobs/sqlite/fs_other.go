@@ -4,7 +4,7 @@ package sqlite
 
 import "os"
 
-// checkFileSystem only looks whether the folder is there: this system does not tell what file system it is on.
+// checkFileSystem only checks that the folder exists: this system does not report the type of the file system.
 func checkFileSystem(dir string) error {
 	_, err := os.Stat(dir)
 	return err

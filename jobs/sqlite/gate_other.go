@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// gate does nothing here: SQLite's own lock keeps writes apart, without order among those who wait.
+// gate does nothing here: SQLite's own lock serialises writes, without order among the waiting ones.
 type gate struct{ file *os.File }
 
 func newGate(file *os.File, _ func() time.Time) *gate { return &gate{file: file} }

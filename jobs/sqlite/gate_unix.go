@@ -14,33 +14,33 @@ import (
 )
 
 const (
-	// gatePatience is how long a writer waits at the gate, while nothing is written, before it goes without: the process
-	// that holds it may be stopped.
+	// gatePatience is the time that a writer waits at the gate, while no process writes, before it writes without the
+	// gate: the process that holds it may be stopped.
 	gatePatience = 3 * time.Second
 
-	// gateMost is how many times gatePatience it waits while others do write: with a dozen processes on a slow disk its
-	// turn comes late, but it comes, which is more than SQLite's own lock can say.
+	// gateMost is the largest number of such waits while others do write: with a dozen processes on a slow disk a
+	// writer's turn comes late, but it comes, unlike with SQLite's own lock.
 	gateMost = 10
 )
 
-// gate lets the processes of one database write in turn, by an exclusive lock on a small file. It is there for
-// fairness only: SQLite's own lock keeps writes apart, but those who wait for that one sleep and poll, so that some
-// wait for seconds while one process writes on and on. flock's queue is the kernel's and wakes the next at once.
+// gate lets the processes of one database write in turn, by an exclusive lock on a small file. It is only for fairness:
+// SQLite's own lock serialises writes, but its waiters sleep and poll, so that some wait for seconds while one process
+// writes continuously. flock's queue is the kernel's and wakes the next waiter at once.
 type gate struct {
 	file    *os.File
 	written func() time.Time // returns when any process last wrote to the database
 
 	mu      sync.Mutex
-	waiting bool      // a wait that was given up has not ended yet
-	pending *gateWait // one whose caller left, for the next caller to go on with
+	waiting bool      // an abandoned wait has not ended yet
+	pending *gateWait // a wait whose caller left; the next caller continues it
 }
 
-// gateWait is one wait for the kernel's answer, which callers may hand on.
+// gateWait is one wait for the kernel's lock, which one caller may leave to the next.
 type gateWait struct {
-	done   chan struct{} // closed when the kernel has answered
-	ok     bool          // the lock was taken; set before that
-	looked time.Time     // when last was looked whether others write
-	last   time.Time     // when the last of those writes was
+	done   chan struct{} // closed when flock has returned
+	ok     bool          // the lock was taken; set before done is closed
+	looked time.Time     // time of the last check for writes of others
+	last   time.Time     // time of the last write seen by that check
 	looks  int
 }
 
@@ -48,8 +48,8 @@ func newGate(file *os.File, written func() time.Time) *gate {
 	return &gate{file: file, written: written}
 }
 
-// lock waits for the gate, but not for ever, and returns what opens it again. The error is that of ctx when that ends first. No
-// gate (nil) is an open one.
+// lock waits for the gate, but not for ever, and returns a function that unlocks it. The error is that of ctx if ctx ends
+// first. A nil gate is always open.
 func (g *gate) lock(ctx context.Context) (unlock func(), err error) {
 	pass := func() {}
 	if g == nil {
@@ -83,7 +83,7 @@ func (g *gate) lock(ctx context.Context) (unlock func(), err error) {
 	return pass, err
 }
 
-// wait begins a wait for the lock.
+// wait starts a wait for the lock.
 func (g *gate) wait() *gateWait {
 	w := &gateWait{done: make(chan struct{}), looked: time.Now(), last: g.written()}
 	go func() {
@@ -93,7 +93,7 @@ func (g *gate) wait() *gateWait {
 	return w
 }
 
-// await waits for the kernel's answer, until it is time to go without the gate, or until ctx ends.
+// await waits until flock returns, until it is time to write without the gate, or until ctx ends.
 func (g *gate) await(ctx context.Context, w *gateWait) (answered bool, err error) {
 	for w.looks < gateMost {
 		timer := time.NewTimer(time.Until(w.looked.Add(gatePatience)))
@@ -116,7 +116,7 @@ func (g *gate) await(ctx context.Context, w *gateWait) (answered bool, err error
 	return false, nil
 }
 
-// dropPending unlocks the gate when a wait ends that no caller has gone on with.
+// dropPending unlocks the gate when a pending wait ends that no caller has continued.
 func (g *gate) dropPending(w *gateWait, unlock func()) {
 	<-w.done
 	g.mu.Lock()
@@ -129,7 +129,7 @@ func (g *gate) dropPending(w *gateWait, unlock func()) {
 	}
 }
 
-// endWaiting unlocks the gate when a wait ends that was given up, until when writes go without the gate.
+// endWaiting unlocks the gate when an abandoned wait ends; until then writes go without the gate.
 func (g *gate) endWaiting(w *gateWait, unlock func()) {
 	<-w.done
 	if w.ok {

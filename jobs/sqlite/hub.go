@@ -11,21 +11,21 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// ringEvery is the shortest time between two rings of the doorbell: more would cost a busy writer and tell nothing.
+// ringEvery is the shortest time between two writes to the doorbell file: more would slow a busy writer without benefit.
 const ringEvery = time.Millisecond
 
-// hub tells listeners of commits: of those of this process at once, of other processes' by a watch on the database, which runs
-// only while there are listeners.
+// hub wakes listeners after commits: at once after this process's own, and after those of other processes by a watch on the
+// database, which runs only while there are listeners.
 type hub struct {
 	store *backend
-	bell  func() *os.File // writing to it tells other processes' watches that a commit is visible now; may be nil
+	bell  func() *os.File // writing to it tells other processes' watches that a commit is visible; may be nil
 	rung  atomic.Int64
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
 	stopWatch context.CancelFunc // not nil while the watch runs
 	closed    bool
-	running   sync.WaitGroup // the watch, and those that have yet to end
+	running   sync.WaitGroup // the watch, and earlier ones that have yet to end
 }
 
 type listener struct {
@@ -37,7 +37,7 @@ func newHub(s *backend) *hub {
 	bell := sync.OnceValue(func() *os.File {
 		file, err := s.side.open(bellFile)
 		if err != nil {
-			// The write to the WAL is an event too, only an earlier one.
+			// The write to the WAL causes an event too, only before the commit is visible.
 			s.options.logger.Warn("sqlite: other processes may notice commits later", "database", s.path, "reason", err)
 			return nil
 		}
@@ -59,7 +59,7 @@ func (h *hub) listen(signals core.Signal) (<-chan struct{}, func()) {
 	return l.wake, func() { h.leave(l) }
 }
 
-// leave does not wait for the watch: that may wait for a write, and the write for another program's.
+// leave does not wait for the watch: it may be waiting for a write, which may wait for another program.
 func (h *hub) leave(l *listener) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,23 +77,23 @@ func (h *hub) endWatch() {
 	}
 }
 
-// announce is called after a commit returned: from a commit hook the row would not be visible yet.
+// announce is called after a commit has returned: in a commit hook the row would not be visible yet.
 func (h *hub) announce(signals core.Signal) {
 	h.wake(signals, jobs.WakeLocal)
 	now := time.Now().UnixNano()
 	last := h.rung.Load()
 	if now-last < int64(ringEvery) || !h.rung.CompareAndSwap(last, now) {
-		return // the watches look again some milliseconds after a ring, and so see this commit too
+		return // the watches look again some milliseconds after a ring, and then see this commit too
 	}
 	if bell := h.bell(); bell != nil {
-		_, _ = bell.WriteAt([]byte{1}, 0) // a ring that fails is not an error of the commit
+		_, _ = bell.WriteAt([]byte{1}, 0) // a failed ring is not an error of the commit
 	}
 }
 
-// changed wakes those who wait for changes of any kind, such as a claim, after each write: the watch does not see this store's.
+// changed wakes the listeners for changes of any kind, such as a claim, after each write: the watch does not see this store's writes.
 func (h *hub) changed() { h.wake(core.ChangesOnly, jobs.WakeLocal) }
 
-// wake gives a value to the listeners of the signals.
+// wake sends a value to the listeners of the signals.
 func (h *hub) wake(signals core.Signal, source jobs.WakeSource) {
 	woken := 0
 	h.mu.Lock()
@@ -104,7 +104,7 @@ func (h *hub) wake(signals core.Signal, source jobs.WakeSource) {
 		select {
 		case l.wake <- struct{}{}:
 			woken++
-		default: // it has a wake waiting
+		default: // it already has a value
 		}
 	}
 	h.mu.Unlock()
@@ -131,7 +131,7 @@ func (h *hub) close() {
 	h.endWatch()
 	h.mu.Unlock()
 	h.running.Wait()
-	if h.rung.Load() != 0 { // else there is none
+	if h.rung.Load() != 0 { // otherwise it was never opened
 		if bell := h.bell(); bell != nil {
 			_ = bell.Close()
 		}

@@ -4,10 +4,10 @@ package sqlite
 
 import "os"
 
-// identity names a file, whatever its path.
+// identity identifies a file, whatever its path.
 type identity struct{ info os.FileInfo }
 
-// identify also returns the file's size.
+// identify returns the identity and the size of a file.
 func identify(path string) (identity, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity names a file, whatever its path. It is looked at with every write, for which os.Stat would cost too much.
+// identity identifies a file, whatever its path. Every write checks it, for which os.Stat would cost too much.
 type identity struct{ device, inode uint64 }
 
-// identify also returns the file's size.
+// identify returns the identity and the size of a file.
 func identify(path string) (identity, int64, error) {
 	var stat unix.Stat_t
 	for {

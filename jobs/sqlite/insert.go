@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// batchLeast is from how many jobs on one statement for all takes less time than one for each.
+	// batchLeast is the number of jobs from which on one statement for all takes less time than one for each.
 	batchLeast = 4
 
-	// batchPayload is the size of the largest payload that becomes a part of a list: to put a larger one into it, and to take it out
-	// again, costs more than is saved.
+	// batchPayload is the largest payload in bytes that joins a list: adding a larger one to it, and extracting it again, costs more
+	// than the list saves.
 	batchPayload = 768
 )
 
@@ -51,8 +51,8 @@ func (s *backend) InsertWith(ctx context.Context, _ string, fn engine.InsertFunc
 	return err
 }
 
-// insertBatch inserts the jobs of the first members whose jobs are alike, and returns how many members that are. It returns 0 when
-// they are too few for a statement of their own.
+// insertBatch inserts the jobs of the first members whose jobs are alike, and returns the number of these members. It returns 0
+// when they are too few for a shared statement.
 func (w *writes) insertBatch(group []*member) (n int, err error) {
 	defer w.batch.Reset()
 	for n < len(group) && group[n].Work.fn == nil && w.batch.Add(&group[n].Work.insert) {
@@ -68,7 +68,7 @@ func (w *writes) insertBatch(group []*member) (n int, err error) {
 		return 0, err
 	}
 	if len(ids) != n {
-		return 0, engine.ErrNotAdded // each by itself shows whose job that is
+		return 0, engine.ErrNotAdded // single inserts show whose job it is
 	}
 	for i, m := range group[:n] {
 		m.Work.ids = ids[i : i+1 : i+1]
@@ -76,7 +76,7 @@ func (w *writes) insertBatch(group []*member) (n int, err error) {
 	return n, nil
 }
 
-// insert inserts the jobs of one caller, and appends their ids. The end of ctx counts between two statements.
+// insert inserts the jobs of one caller, and appends their ids. The end of ctx takes effect between two statements.
 func (w *writes) insert(ctx context.Context, in *engine.Insert, ids []int64) ([]int64, error) {
 	var id int64
 	var err error
@@ -127,8 +127,8 @@ func (w *writes) insertMany(ctx context.Context, in *engine.Insert, ids []int64)
 	return ids, nil
 }
 
-// insertList inserts the jobs of one list, and appends their ids. Unless a trigger of the application may add or ignore rows, it has
-// SQLite return no ids, for which that makes a temporary table: the statement adds all jobs, and their ids have no gap.
+// insertList inserts the jobs of one list, and appends their ids. Unless a trigger of the application may add or ignore rows, it
+// lets SQLite return no ids, which would need a temporary table: the statement adds all jobs, and their ids have no gap.
 func (w *writes) insertList(ids []int64, in *engine.Insert, payloads engine.Payloads, foreign bool) ([]int64, error) {
 	if foreign {
 		added, err := w.EnqueueJobs(context.Background(), in.Many(payloads.List))
@@ -158,10 +158,10 @@ func (w *writes) insertClaimed(in *engine.Insert) (int64, error) {
 	return id, err
 }
 
-// ReserveIDs implements [engine.Upkeep]. In all tables but that of jobs SQLite counts on by itself.
+// ReserveIDs implements [engine.Upkeep]. In all tables but jobs SQLite itself continues after the largest id.
 func (u upkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 	return u.write(ctx, func(ctx context.Context, q db.Querier) error {
-		only := q.(*writes).only // what writes of this store run on
+		only := q.(*writes).only // the connection of this store's writes
 		if err := only.KeepLastID(ctx, last.Job); err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (u upkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 	})
 }
 
-// refusedItself reports whether an insert refused itself: its statement gives no kind, or no updated_at, to a job that must not be
+// refusedItself reports whether an insert refused itself: its statement sets no kind, or no updated_at, for a job that must not be
 // added.
 func refusedItself(err error) bool {
 	var e *sqlite.Error

@@ -11,25 +11,25 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// files are those of a database that is open. A process whose database file is deleted or replaced keeps a file that no
-// other process will ever open: what it commits there is lost.
+// files holds the identities of an open database's files. A process whose database file is deleted or replaced keeps a
+// file that no other process will ever open: its commits there are lost.
 type files struct {
 	main openFile
 
-	every  time.Duration // how often a process that writes all the time looks
-	looked time.Time     // when the writer did; only it uses this
+	every  time.Duration // interval of the checks of a process that writes all the time
+	looked time.Time     // time of the writer's last check; used by the writer only
 
 	mu     sync.Mutex
 	beside []openFile // the WAL and its index; nil until they exist
-	gone   error      // once one of those has been replaced
+	gone   error      // the error, once one of those was replaced
 	growth walGrowth
 }
 
-// glanceEvery is how often the writer looks whether the files are still there. A look is four calls of the system, an eighth of
-// what it takes to add a job. A process that writes less often looks before and after each write.
+// glanceEvery is the shortest interval at which the writer checks that the files still exist. A check is four system calls, an
+// eighth of the time to add a job. A process that writes less often checks before and after each write.
 const glanceEvery = 10 * time.Millisecond
 
-// due reports whether the writer is to look, and notes that it does.
+// due reports whether the writer must check now, and records that it does.
 func (f *files) due() bool {
 	now := time.Now()
 	if now.Sub(f.looked) < f.every {
@@ -39,13 +39,13 @@ func (f *files) due() bool {
 	return true
 }
 
-// openFile is a file that SQLite has open, and the path by which others find it.
+// openFile is a file that SQLite has open, with the path by which others find it.
 type openFile struct {
 	path string
 	was  identity
 }
 
-// findMain looks at the database's file, which must exist.
+// findMain identifies the database's file, which must exist.
 func findMain(path string, o options) (*files, error) {
 	main, _, err := identify(path)
 	if err != nil {
@@ -54,7 +54,7 @@ func findMain(path string, o options) (*files, error) {
 	return &files{main: openFile{path, main}, every: o.glanceEvery, growth: walGrowth{logger: o.logger, path: path, large: o.walLarge}}, nil
 }
 
-// findBeside looks, once, at the WAL and its index, which stay for as long as a connection is open.
+// findBeside identifies, once, the WAL and its index, which stay as long as a connection is open.
 func (f *files) findBeside() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,8 +76,8 @@ func (f *files) findBeside() error {
 	return nil
 }
 
-// intact returns ErrReplaced when the path no longer leads to the file that was opened, and from then on whenever the WAL
-// or its index was replaced once.
+// intact returns ErrReplaced when the path no longer leads to the opened file, and always after the WAL or its index was
+// replaced once.
 func (f *files) intact() error {
 	f.mu.Lock()
 	gone := f.gone
@@ -89,7 +89,7 @@ func (f *files) intact() error {
 	return err
 }
 
-// kept is intact with a look at the WAL and its index, for the writer after a commit, which went there.
+// kept is intact with a check of the WAL and its index: the writer calls it after a commit, which went there.
 func (f *files) kept() error {
 	if err := f.intact(); err != nil {
 		return err
@@ -124,28 +124,29 @@ func (f openFile) look() (size int64, err error) {
 }
 
 const (
-	// walLarge is a WAL that does not come from this library: checkpoints begin at 4 MiB, and journal_size_limit leaves
-	// 64 MiB of what a large transaction or a reader took.
+	// walLarge is a WAL size that this library does not cause: checkpoints begin at 4 MiB, and after a large
+	// transaction or a long reader journal_size_limit leaves 64 MiB.
 	walLarge = 128 << 20
 
-	// walSurely is how long a WAL stays so large before a reader is to blame: after one large transaction the next commit begins it anew.
+	// walSurely is the time after which a WAL that stays large is blamed on a reader: after one large transaction the next commit restarts
+	// it.
 	walSurely = 5 * time.Second
 
 	// walTellEvery is the interval of the warning while the WAL stays large.
 	walTellEvery = 30 * time.Second
 )
 
-// walGrowth logs that the WAL grows. It grows without bound while one read transaction goes on, of any process: no checkpoint can
-// get past that, and reads become slower.
+// walGrowth logs that the WAL grows. It grows without bound during a read transaction of any process: no checkpoint can pass the
+// reader's snapshot, and reads become slower.
 type walGrowth struct {
 	logger *slog.Logger
 	path   string
 	large  int64
-	since  time.Time // when a commit first found it large; zero while it is not
-	told   time.Time // zero while that was not told
+	since  time.Time // when a commit first found the WAL large; zero while it is not
+	told   time.Time // time of the last warning; zero without one
 }
 
-// see takes the WAL's size after a commit.
+// see records the WAL's size after a commit.
 func (s *walGrowth) see(size int64) {
 	switch {
 	case size >= s.large && s.since.IsZero():

@@ -13,13 +13,13 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// workerLocks are the locks that say which workers live: a file of the side folder for each.
+// workerLocks holds and tests the locks that show which workers live: one file of the side folder for each.
 type workerLocks struct{ side sideFolder }
 
 // newKey returns a key for a worker: 26 characters, which cannot be guessed.
 func newKey() string { return strings.ToLower(rand.Text()) }
 
-// isKey reports whether a text can be what newKey returned. Keys come from rows that other programs may write, and
+// isKey reports whether a text has the form of newKey's results. Keys come from rows that other programs may write, and
 // become parts of file names.
 func isKey(key string) bool {
 	if len(key) != 26 {
@@ -33,8 +33,8 @@ func isKey(key string) bool {
 	return true
 }
 
-// HoldWorkerLock creates the worker's lock file and locks it. The kernel releases the lock when the process ends,
-// however it ends; programs that the process starts do not inherit it.
+// HoldWorkerLock creates the worker's lock file and locks it. The kernel releases the lock when the process ends for
+// any reason; programs that the process starts do not inherit it.
 func (l workerLocks) HoldWorkerLock(context.Context) (key string, release func(ended bool) error, err error) {
 	if err := l.sweep(); err != nil {
 		return "", nil, err
@@ -61,11 +61,11 @@ func (l workerLocks) HoldWorkerLock(context.Context) (key string, release func(e
 	}, nil
 }
 
-// sweepAfter is how old a worker's lock file must be before sweep tries it.
+// sweepAfter is the age from which on sweep tries a worker's lock file.
 const sweepAfter = 24 * time.Hour
 
-// sweep removes lock files that have been there for a day and that no process holds: of workers whose rows other workers
-// have ended, or that died before they had a row.
+// sweep removes lock files that are a day old and that no process holds: of workers whose rows other workers have ended,
+// or that died before they had a row.
 func (l workerLocks) sweep() error {
 	entries, err := l.side.entries()
 	if errors.Is(err, os.ErrPermission) {
@@ -96,14 +96,14 @@ func (l workerLocks) sweep() error {
 	return nil
 }
 
-// FreeWorkerLocks returns all keys: to try a lock costs no more than to ask about it.
+// FreeWorkerLocks returns all keys: trying a lock costs no more than asking about it.
 func (l workerLocks) FreeWorkerLocks(_ context.Context, keys []string) ([]string, error) {
 	return keys, nil
 }
 
-// TakeWorkerLock tries the lock of another worker. It is missing where there is no file, as in a restored backup (though the folder may
-// have been deleted under living workers), and where the key is none of this library's. Where this user may not open the file, the
-// lock counts as held: only the lease tells.
+// TakeWorkerLock tries the lock of another worker. The lock is missing if there is no file, as in a restored backup (though the folder
+// may have been deleted under living workers), or if the key is not of this library. If this user may not open the file, the lock
+// counts as held: only the lease decides.
 func (l workerLocks) TakeWorkerLock(_ context.Context, key string) (state engine.LockState, done func(), err error) {
 	if !isKey(key) {
 		return engine.LockMissing, nil, nil
@@ -111,10 +111,10 @@ func (l workerLocks) TakeWorkerLock(_ context.Context, key string) (state engine
 	return l.takeLock(key)
 }
 
-// goodbye is the length of the lock file of a worker that left one. A length needs no space, which a full disk may not have.
+// goodbye is the length of the lock file of a worker that left a goodbye. A length needs no space on a disk that may be full.
 const goodbye = 1
 
-// LeaveGoodbye notes a goodbye in the worker's lock file.
+// LeaveGoodbye records a goodbye in the worker's lock file.
 func (l workerLocks) LeaveGoodbye(key string, _ int64) error {
 	file, err := l.side.openExisting(workerLock(key))
 	if err != nil {
@@ -133,7 +133,7 @@ func (l workerLocks) SaidGoodbye(key string) (bool, error) {
 	return err == nil && info.Size() == goodbye, errors.Join(err, file.Close())
 }
 
-// takeLock tries the lock of a worker; done removes the file with it.
+// takeLock tries the lock of a worker; done removes the lock file.
 func (l workerLocks) takeLock(key string) (state engine.LockState, done func(), err error) {
 	name := workerLock(key)
 	file, err := l.side.openExisting(name)
@@ -153,7 +153,7 @@ func (l workerLocks) takeLock(key string) (state engine.LockState, done func(), 
 		return engine.LockHeld, nil, errors.Join(err, file.Close())
 	}
 	return engine.LockTaken, func() {
-		_ = l.side.remove(name, file) // a file that stays is tried again, which does no harm
+		_ = l.side.remove(name, file) // a remaining file is tried again, which does no harm
 		_ = file.Close()
 	}, nil
 }

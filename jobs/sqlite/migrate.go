@@ -21,13 +21,13 @@ import (
 	sqlfiles "github.com/sqluice/sqluice/sql"
 )
 
-// versionTable is goose's bookkeeping for the queue, so that it lives beside an application's own migrations.
+// versionTable is goose's table for the queue; its own name keeps it apart from an application's migrations.
 const versionTable = "sqluice_migrations"
 
 // earlierVersionTable is the name that goose's table had in earlier builds of sqluice.
 const earlierVersionTable = "sqluice_goose_version"
 
-// direction is whether migrations are applied or undone.
+// direction says whether migrations are applied or undone.
 type direction int
 
 const (
@@ -46,7 +46,7 @@ type schema struct {
 	forget  func() error                            // drops the statements that were prepared for the schema
 }
 
-// Schema implements [engine.Store]. It reads by the writer's connection while that is idle.
+// Schema implements [engine.Store]. It reads by the writer's connection if that is idle.
 func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
 	done, err := s.idle(func(w *writes) (err error) {
 		found, err = schemaOf(ctx, w.conn)
@@ -58,8 +58,8 @@ func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
 	return schemaOf(ctx, s.readDB)
 }
 
-// schemaOf reads goose's table without making it, and what the migrations say of themselves. It reads again when a migration was
-// committed between its statements: which of them it can run depends on the tables.
+// schemaOf reads goose's table, without creating it, and the migrations' records. It reads again if a migration was committed
+// between its statements: which of them can run depends on the tables.
 func schemaOf(ctx context.Context, pool statementPool) (engine.Schema, error) {
 	known, err := migrations()
 	if err != nil {
@@ -113,8 +113,8 @@ func schemaIn(ctx context.Context, pool statementPool, known migration.Set, has 
 type tables struct {
 	versions bool // goose's table for the queue
 	queue    bool // the table of jobs
-	earlier  bool // goose's table by the name that earlier builds gave it
-	recorded bool // the table in which migrations say which programs run on them
+	earlier  bool // goose's table under the name of earlier builds
+	recorded bool // the table in which migrations list the programs that run on them
 }
 
 // tablesOf reads which tables a database has.
@@ -178,7 +178,7 @@ func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return nil
 		}
-		if errors.Is(err, goose.ErrVersionNotFound) { // the database has a migration of its owner that this program lacks
+		if errors.Is(err, goose.ErrVersionNotFound) { // the database has an application's migration that this program lacks
 			result, err = s.undoProject(ctx, p)
 		}
 		if result != nil {
@@ -208,7 +208,7 @@ func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Prov
 	return adopted, errors.Join(err, s.forget())
 }
 
-// migrateAlone holds a lock while goose runs: of several goose.Up at once on one file all but one would fail.
+// migrateAlone holds a lock while goose runs: of several concurrent goose.Up on one file all but one would fail.
 func (s *schema) migrateAlone(ctx context.Context, to direction, run func(*goose.Provider) error) (*engine.Adoption, error) {
 	unlock, err := s.side.lock(ctx, migrateFile)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *schema) migrateAlone(ctx context.Context, to direction, run func(*goose
 	return s.migrateLocked(ctx, to, run)
 }
 
-// migrateLocked runs goose, after it has adopted tables without versions. The caller holds the lock of migrations.
+// migrateLocked adopts tables without versions, and then runs goose. The caller holds the lock of migrations.
 func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	if err := s.files.intact(); err != nil {
 		return nil, err
@@ -247,14 +247,14 @@ func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goos
 			return adopted, err
 		}
 	}
-	if found.Have > 0 && (to == downward || len(found.Pending) > 0) { // a migration may count jobs anew, as a recount does
+	if found.Have > 0 && (to == downward || len(found.Pending) > 0) { // a migration may recompute the job counts, as a recount does
 		return adopted, s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, found.Have, to, run) })
 	}
 	return adopted, s.migrateFrom(ctx, found.Have, to, run)
 }
 
-// announce logs which programs the migrations will refuse. It logs nothing while a first migration that was cut off is finished: no
-// program has run on what it left.
+// announce logs which programs the migrations will refuse. It logs nothing when it completes an interrupted first migration: no
+// program has run on that schema.
 func (s *schema) announce(found engine.Schema) error {
 	unfinished, err := s.side.exists(unfinishedFile)
 	if err == nil && !unfinished {
@@ -263,8 +263,8 @@ func (s *schema) announce(found engine.Schema) error {
 	return err
 }
 
-// adopt compares the queue's tables, which have no versions, with what the migrations make in a database in memory, and records the
-// versions of the schema that they equal. The caller holds the lock of migrations.
+// adopt compares the queue's tables, which have no versions, with the tables that the migrations create in an in-memory database,
+// and records the versions of the schema that they equal. The caller holds the lock of migrations.
 func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
 	known, err := migrations()
 	if err != nil {
@@ -291,7 +291,7 @@ func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error
 	return adopted, nil
 }
 
-// match finds the version of the schema that the database equals.
+// match returns the version of the schema that the database equals.
 func (s *schema) match(ctx context.Context, known migration.Set) (match adoption.Match, err error) {
 	have, err := partsOf(ctx, s.readDB)
 	if err != nil {
@@ -301,7 +301,7 @@ func (s *schema) match(ctx context.Context, known migration.Set) (match adoption
 	if err != nil {
 		return match, err
 	}
-	scratch.SetMaxOpenConns(1) // each connection has a database of its own
+	scratch.SetMaxOpenConns(1) // each connection has a separate database
 	defer func() { err = errors.Join(err, scratch.Close()) }()
 	return adoption.Find(known, have, "another file", func(up string) ([]adoption.Part, error) {
 		if _, err := scratch.ExecContext(ctx, up); err != nil {
@@ -319,7 +319,7 @@ func partsOf(ctx context.Context, pool *sql.DB) ([]adoption.Part, error) {
 
 // migrateFrom runs goose from a version of the schema on.
 func (s *schema) migrateFrom(ctx context.Context, have int64, to direction, run func(*goose.Provider) error) (err error) {
-	// Not the writer's connection, which others may take as soon as the schema is right again.
+	// Not the writer's connection, which other callers may use as soon as the schema is right again.
 	pool, err := openPool(s.files.main.path, s.migrating(to, have), false)
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func (s *schema) migrateFrom(ctx context.Context, have int64, to direction, run 
 	}
 	provider, err := goose.NewProvider(goose.DialectSQLite3, pool, files,
 		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true),
-		goose.WithAllowOutofOrder(true)) // the owner's versions are above all later ones of the project
+		goose.WithAllowOutofOrder(true)) // an application's versions are above all later ones of the project
 	if err != nil {
 		return err
 	}
@@ -349,13 +349,13 @@ func (s *schema) migrateFrom(ctx context.Context, have int64, to direction, run 
 // migrating returns the options of the connection that migrates from a version of the schema.
 func (s *schema) migrating(to direction, have int64) options {
 	o := s.options
-	o.tempFiles = true                    // a migration that makes a large table anew would take twice its size in memory
-	o.remaking = to == upward || have > 1 // the first migration, when it is undone, makes no table in place of the one that it drops
+	o.tempFiles = true                    // a migration that rebuilds a large table would need twice its size in memory
+	o.remaking = to == upward || have > 1 // undoing the first migration drops tables without rebuilding them
 	return o
 }
 
-// checkNames refuses a database in which names of the queue are taken. The first migration refuses it as well, but goose
-// has made its own table by then.
+// checkNames refuses a database in which names of the queue are taken. The first migration refuses it as well, but by
+// then goose has created its own table.
 func (s *schema) checkNames(ctx context.Context) error {
 	var taken string
 	if err := s.readDB.QueryRowContext(ctx, control("taken_names")).Scan(&taken); err != nil {
@@ -377,7 +377,7 @@ func migrations() (migration.Set, error) {
 	return migration.Read(files)
 }
 
-// NewestSchema is the version of the schema that this library was built for: that of its last migration.
+// NewestSchema returns the version of the schema that this library was built for: that of its last migration.
 func NewestSchema() (int64, error) {
 	known, err := migrations()
 	return known.Newest(), err

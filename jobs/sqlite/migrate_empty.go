@@ -9,8 +9,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrateEmpty brings a database that holds nothing, or whose first migration was cut off, to the newest schema. It
-// waits for a migration by another process, and leaves nothing beside a database that belongs to another program.
+// migrateEmpty migrates an empty database, or one whose first migration was interrupted, to the newest schema. It waits
+// for a migration by another process, and leaves nothing beside a database that belongs to another program.
 func (s *schema) migrateEmpty(ctx context.Context) error {
 	done, err := s.isNewest(ctx)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *schema) isNewest(ctx context.Context) (bool, error) {
 	return err == nil && found.Check() == nil, err
 }
 
-// isUnfinished reports whether a first migration was cut off. Its first step creates goose's table: without that table the
-// mark belongs to an earlier database of the same name.
+// isUnfinished reports whether a first migration was interrupted. Its first step creates goose's table: without that table
+// the mark belongs to an earlier database of the same name.
 func (s *schema) isUnfinished(ctx context.Context) (bool, error) {
 	marked, err := s.side.exists(unfinishedFile)
 	if err != nil || !marked {
@@ -69,7 +69,7 @@ func (s *schema) isUnfinished(ctx context.Context) (bool, error) {
 	return has.versions, err
 }
 
-// isEmpty reports whether the database holds nothing that any program has put there.
+// isEmpty reports whether the database holds nothing that a program has created.
 func (s *schema) isEmpty(ctx context.Context) (bool, error) {
 	var traces int64
 	err := s.readDB.QueryRowContext(ctx, control("count_traces")).Scan(&traces)
@@ -77,7 +77,7 @@ func (s *schema) isEmpty(ctx context.Context) (bool, error) {
 }
 
 // up runs all missing migrations and calls each with the name of every one that ran. While it creates a new schema, a file in
-// the side folder says so: a process that finds it after a kill may go on.
+// the side folder marks this: a process that finds the mark after a kill may continue.
 func (s *schema) up(ctx context.Context, p *goose.Provider, each func(name string)) error {
 	found, err := s.Schema(ctx)
 	if err != nil {
@@ -104,8 +104,8 @@ func (s *schema) up(ctx context.Context, p *goose.Provider, each func(name strin
 	return s.forgetUnfinished()
 }
 
-// forgetLeft removes the mark of a first migration that ended and was killed before it removed the mark. With it, a newer
-// version of this library would migrate the database without being asked.
+// forgetLeft removes the mark of a completed first migration whose process was killed before it removed the mark. With
+// the mark, a newer version of this library would migrate the database without being asked.
 func (s *schema) forgetLeft(ctx context.Context) error {
 	there, err := s.side.exists(unfinishedFile)
 	if err != nil || !there {
@@ -127,7 +127,7 @@ func ignorePermission(err error) error {
 	return err
 }
 
-// forgetUnfinished removes the file that says that the first migration is under way.
+// forgetUnfinished removes the file that marks a running first migration.
 func (s *schema) forgetUnfinished() error {
 	file, err := s.side.openExisting(unfinishedFile)
 	if errors.Is(err, fs.ErrNotExist) {

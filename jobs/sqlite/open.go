@@ -17,17 +17,17 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Durability is what an acknowledged write survives.
+// Durability is the level of failure that an acknowledged write survives.
 type Durability int
 
 const (
 	// Normal survives the death of any process. A power loss may take the last commits, and leaves the rest
 	// consistent (PRAGMA synchronous=NORMAL).
 	Normal Durability = iota
-	// Full survives a power loss too, at the price of one fsync for each group of writes (PRAGMA synchronous=FULL).
+	// Full survives a power loss too, at the cost of one fsync for each group of writes (PRAGMA synchronous=FULL).
 	Full
-	// NoSync survives the death of any process too, and writes without waiting for the disk. After a power loss the database may be
-	// damaged (PRAGMA synchronous=OFF). It is for tests, whose databases live no longer than they run.
+	// NoSync survives the death of any process too, and writes without waiting for the disk. A power loss may damage the database
+	// (PRAGMA synchronous=OFF). It is for tests, whose databases live no longer than they run.
 	NoSync
 )
 
@@ -54,44 +54,44 @@ type options struct {
 	observer     *jobs.Observer
 	now          func() time.Time
 	polling      bool
-	pages        int64         // for tests: the size of the database at which SQLite says that the disk is full
+	pages        int64         // for tests: the database size at which SQLite reports a full disk
 	remaking     bool          // for migrations: see dsn
-	tempFiles    bool          // temporary tables and sorts lie in files
-	walLarge     int64         // the size of a WAL that is logged
-	glanceEvery  time.Duration // how often a busy writer looks whether the files are still there
+	tempFiles    bool          // temporary tables and sorts use files
+	walLarge     int64         // the WAL size from which on it is logged
+	glanceEvery  time.Duration // interval at which a busy writer checks that the files still exist
 }
 
-// WithDurability chooses what an acknowledged write survives; [Normal] without it.
+// WithDurability sets the failures that an acknowledged write survives. The default is [Normal].
 func WithDurability(d Durability) Option { return func(o *options) { o.durability = d } }
 
-// MustExist makes Open fail, instead of making an empty database, when there is no file.
+// MustExist makes Open fail, instead of creating an empty database, when there is no file.
 func MustExist() Option { return func(o *options) { o.mustExist = true } }
 
-// MigrateEmpty makes Open create the tables in a database that holds nothing, as a new one, and complete a first
-// migration that was cut off. Of several processes that open the file at once, one does so and the others wait. A
-// database that holds anything else is left as it is, whatever its schema.
+// MigrateEmpty makes Open create the tables in an empty database, such as a new one, and complete an interrupted first
+// migration. Of several processes that open the file at once, one does so and the others wait. It does not change a
+// database that holds anything else, whatever its schema.
 func MigrateEmpty() Option { return func(o *options) { o.migrateEmpty = true } }
 
-// WithLogger takes the engine's rare messages, such as a watch on the directory that does not work; they go to
-// slog.Default without it. A goroutine of its own gives them to the logger's handler.
+// WithLogger sets the logger of the engine's rare messages, such as a failed watch on the directory. The default is
+// slog.Default. The engine calls the logger's handler in a separate goroutine.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
-// WithPolling has the store ask the database whether another process has written to it, up to every 25 ms, in place of waiting for events of
-// the file system: for tests that open many databases for a short time, as the end of such a wait takes the system some milliseconds. It
-// also polls, and logs that, where there are no such events.
+// WithPolling makes the store poll the database for writes of other processes, every 25 ms or more often, instead of waiting for file
+// system events: for tests that open many databases for a short time, since ending such a wait takes the system some milliseconds. Where
+// there are no such events the store polls anyway, and logs it.
 func WithPolling() Option { return func(o *options) { o.polling = true } }
 
-// WithObserver has the store, and the clients and runners that use it, tell what they do. It may be given several times.
+// WithObserver adds an observer of the store and of the clients and runners that use it. It may be given several times.
 func WithObserver(observer *jobs.Observer) Option {
 	return func(o *options) { o.observer = jobs.Observers(o.observer, observer) }
 }
 
-// WithClock has the store take the time from a function, for tests in which a clock is wrong or is set. Leases and due times
-// go by it. Each call has a goroutine of its own. After a panic, runtime.Goexit or a second without an answer the store
-// takes the system's time plus the difference that it saw last.
+// WithClock makes the store read the time from a function, for tests in which a clock is wrong or is set. Leases and due
+// times follow it. Each call runs in its own goroutine. After a panic, runtime.Goexit or a second without an answer the
+// store uses the system's time plus the last difference that it saw.
 func WithClock(now func() time.Time) Option { return func(o *options) { o.now = callback.Clock(now) } }
 
-// openBackend does what Open does.
+// openBackend implements Open.
 func openBackend(ctx context.Context, path string, opts ...Option) (*backend, error) {
 	o := options{logger: slog.Default(), now: time.Now, walLarge: walLarge, glanceEvery: glanceEvery}
 	for _, opt := range opts {
@@ -105,7 +105,7 @@ func openBackend(ctx context.Context, path string, opts ...Option) (*backend, er
 	return store, nil
 }
 
-// newBackend does what New does.
+// newBackend implements New.
 func newBackend(ctx context.Context, pool *sql.DB, opts ...Option) (*backend, error) {
 	if err := checkLibrary(ctx, pool); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 	}
 	s.upkeep = upkeep{backups{s.files, o}, recounts{s.files, side, o, s.Now, pools.ready, s.Write}, s.writer}
 	s.schema = &schema{suspect: suspect, files: s.files, side: side, options: o, readDB: pools.readDB, idle: s.writer.idle, forget: pools.forget}
-	tellUnsafeReads(o.logger, path) // after the first lock: a file system may have no others
+	tellUnsafeReads(o.logger, path) // after the first lock: a file system may have only POSIX locks
 	if o.migrateEmpty {
 		if err := s.schema.migrateEmpty(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -151,7 +151,7 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 	return s, nil
 }
 
-// usablePath returns the path of the database file without links, after checks of the file and its file system.
+// usablePath returns the path of the database file without links, after it has checked the file and its file system.
 func usablePath(path string, mustExist bool) (string, error) {
 	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
 		return "", errors.New("a path to a file is needed, not a memory database or a URI")
@@ -166,7 +166,7 @@ func usablePath(path string, mustExist bool) (string, error) {
 	return path, checkFileSystem(filepath.Dir(path))
 }
 
-// checkFile looks at the database file, which may be missing unless it must exist.
+// checkFile checks the database file, which may be missing unless it must exist.
 func checkFile(path string, mustExist bool) error {
 	info, err := os.Stat(path)
 	switch {
@@ -187,7 +187,7 @@ func checkFile(path string, mustExist bool) error {
 	return checkNotStale(path)
 }
 
-// openPool makes a pool that keeps its connections: one to write, or several that only read.
+// openPool returns a pool that keeps its connections: one to write, or several that only read.
 func openPool(path string, o options, read bool) (*sql.DB, error) {
 	pool, err := sql.Open("sqlite", dsn(path, o, read))
 	if err != nil {
@@ -202,10 +202,10 @@ func openPool(path string, o options, read bool) (*sql.DB, error) {
 	return pool, nil
 }
 
-// resolve follows links, also those that lead to a file that is still to be made: processes that name one file
-// differently must agree on its lock files.
+// resolve follows links, also to a file that does not exist yet: processes that name one file differently must agree on
+// its lock files.
 func resolve(path string) (string, error) {
-	const most = 40 // as the kernel has it
+	const most = 40 // the kernel's limit
 	for range most {
 		dir, err := filepath.Abs(filepath.Dir(path))
 		if err != nil {
@@ -217,7 +217,7 @@ func resolve(path string) (string, error) {
 		path = filepath.Join(dir, filepath.Base(path))
 		target, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // no link, or nothing there
+			return path, nil // no link, or no file
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(dir, target)
@@ -258,7 +258,7 @@ func openGate(side sideFolder, path string) (*gate, error) {
 	return newGate(file, func() time.Time { return lastWrite(path) }), nil
 }
 
-// lastWrite returns when any process last wrote to a database: to its WAL, or by a checkpoint.
+// lastWrite returns the time of the last write to a database by any process: to its WAL, or by a checkpoint.
 func lastWrite(path string) time.Time {
 	var last time.Time
 	for _, file := range []string{path + "-wal", path} {
@@ -269,11 +269,11 @@ func lastWrite(path string) time.Time {
 	return last
 }
 
-// dsn carries every pragma, because one that is executed reaches only one connection of a pool.
+// dsn returns a DSN with every pragma, because an executed pragma reaches only one connection of a pool.
 func dsn(path string, o options, read bool) string {
 	foreignKeys := "1" // an application's tables may refer to the queue's
 	if o.remaking {
-		foreignKeys = "0" // a table is made anew and the old one dropped, with which the rows that refer to its rows would go
+		foreignKeys = "0" // otherwise rebuilding a table would delete the rows that refer to the rows of the dropped old one
 	}
 	tempStore := "memory"
 	if o.tempFiles {

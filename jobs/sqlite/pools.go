@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// pools holds the connections of a store and the statements that are prepared on them. Its methods may be called concurrently.
+// pools holds the connections of a store and their prepared statements. Its methods may be called concurrently.
 type pools struct {
 	side    sideFolder
 	files   *files
@@ -24,21 +24,21 @@ type pools struct {
 	readDB    *sql.DB
 	inspectDB *sql.DB // for Inspect
 
-	preparing chan struct{} // has a value while a caller prepares the statements
+	preparing chan struct{} // holds a value while a caller prepares the statements
 
-	mu          sync.RWMutex // guards what follows
+	mu          sync.RWMutex // guards the fields below
 	closed      bool
-	reads       *reads // nil until the schema was found right
+	reads       *reads // nil until the schema was found to be right
 	inspections *reads // nil when reads is
 }
 
-// openPools makes the pools of a store: all of them or none.
+// openPools opens the pools of a store: all of them or none.
 func openPools(path string, o options) (p *pools, err error) {
 	p = &pools{preparing: make(chan struct{}, 1)}
 	if p.writeDB, err = openPool(path, o, false); err != nil {
 		return nil, err
 	}
-	o.mustExist = true // only the first connection, which is that pool's, may make a file
+	o.mustExist = true // only the writer pool's first connection may create a file
 	if p.readDB, err = openPool(path, o, true); err != nil {
 		return nil, errors.Join(err, p.writeDB.Close())
 	}
@@ -64,14 +64,14 @@ func (p *pools) read(ctx context.Context, choose func() *reads, fn func(context.
 			reads.users.Add(1)
 		}
 		p.mu.RUnlock()
-		if reads != nil { // else a migration dropped the statements since the look at the schema
+		if reads != nil { // otherwise a migration dropped the statements since the check of the schema
 			defer reads.users.Done()
 			return core.EndFirst(ctx, p.suspect.name(translate(fn(ctx, reads))))
 		}
 	}
 }
 
-// readByWriter runs fn on the connection that writes, while that is idle, as [engine.ReadByWriter] says.
+// readByWriter runs fn on the writer's connection while that is idle, as [engine.ReadByWriter] says.
 func (p *pools) readByWriter(ctx context.Context, fn engine.Func) (done bool, err error) {
 	if err := p.ready(ctx); err != nil {
 		return true, err
@@ -80,13 +80,13 @@ func (p *pools) readByWriter(ctx context.Context, fn engine.Func) (done bool, er
 	return done, core.EndFirst(ctx, p.suspect.name(translate(err)))
 }
 
-// readsByWriter is the context key of the pools that run a function by readByWriter.
+// readsByWriter is the context key for the pools that run a function by readByWriter.
 type readsByWriter struct{}
 
-// errInRead keeps a function that reads from waiting for its own end.
+// errInRead stops a function that reads from waiting for its own end.
 var errInRead = errors.New("a function that reads by the writer's connection uses the store")
 
-// write runs a write, together with the waiting ones of other callers of this process.
+// write runs a write, together with the waiting writes of other callers of this process.
 func (p *pools) write(ctx context.Context, w *write) error {
 	for {
 		if err := p.ready(ctx); err != nil {
@@ -98,7 +98,7 @@ func (p *pools) write(ctx context.Context, w *write) error {
 	}
 }
 
-// ready looks at the schema at first use: statements are prepared only on one that they were made for.
+// ready checks the schema at first use: statements are prepared only on a schema that they fit.
 func (p *pools) ready(ctx context.Context) error {
 	if ctx.Value(readsByWriter{}) == p {
 		return errInRead
@@ -106,7 +106,7 @@ func (p *pools) ready(ctx context.Context) error {
 	if ready, err := p.isReady(); ready || err != nil {
 		return err
 	}
-	select { // not mu, for which the end of ctx does not count
+	select { // not mu, whose Lock ignores the end of ctx
 	case p.preparing <- struct{}{}:
 		defer func() { <-p.preparing }()
 	case <-ctx.Done():
@@ -157,7 +157,7 @@ func (p *pools) prepare(ctx context.Context) error {
 	return nil
 }
 
-// forget drops the prepared statements, so that the next use looks at the schema anew.
+// forget drops the prepared statements, so that the next use checks the schema again.
 func (p *pools) forget() error {
 	p.mu.Lock()
 	reads, inspections := p.reads, p.inspections
@@ -167,11 +167,11 @@ func (p *pools) forget() error {
 	}
 	p.reads, p.inspections = nil, nil
 	p.mu.Unlock()
-	// Not under mu: a long read or write under way must delay no other use of the store.
+	// Not under mu: a long running read or write must not delay other uses of the store.
 	return errors.Join(p.writer.use(nil).Close(), reads.close(), inspections.close())
 }
 
-// beginClose makes later uses fail. It returns false when an earlier call has.
+// beginClose makes later uses fail. It returns false if it was called before.
 func (p *pools) beginClose() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,26 +16,26 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// recountStep is how many jobs one statement of a recount reads.
+// recountStep is the number of jobs that one statement of a recount reads.
 const recountStep = 10_000
 
-// recounts correct the counts of a database.
+// recounts corrects the counts of a database.
 type recounts struct {
 	files   *files
 	side    sideFolder
 	options options
 	now     func() time.Time
-	ready   func(context.Context) error              // looks at the schema
+	ready   func(context.Context) error              // checks the schema
 	write   func(context.Context, engine.Func) error // runs a function in a transaction
 }
 
-// errRecounting is a state that passes: another recount of the database goes on.
+// errRecounting is a temporary error: another recount of the database is running.
 var errRecounting = fmt.Errorf("%w: another recount of the database is under way", jobs.ErrBusy)
 
-// Recount implements [engine.Store]. It reads all jobs in one read transaction, beside which others write, and then adds what
-// the counts lack as notes in a brief write. That is exact, because every change of a job adds its own difference to the
-// counts: what is missing at the moment of the snapshot is missing later too, unless another recount adds it. The lock keeps
-// other recounts out, and the wait for the write lock ends those in callers' transactions that were begun before.
+// Recount implements [engine.Store]. It reads all jobs in one read transaction, while others write, and then adds what the
+// counts lack as notes in a short write. That is exact, because every change of a job adds its own difference to the counts:
+// what is missing at the moment of the snapshot is missing later too, unless another recount adds it. The lock excludes other
+// recounts, and waiting for the write lock waits for earlier ones in callers' transactions.
 func (r recounts) Recount(ctx context.Context) (int64, error) {
 	if err := r.ready(ctx); err != nil {
 		return 0, err
@@ -61,15 +61,15 @@ func (r recounts) Recount(ctx context.Context) (int64, error) {
 	return int64(len(missing)), nil
 }
 
-// settle waits for the write lock, and so for the end of every transaction that wrote before.
+// settle waits for the write lock, and so for the end of every earlier write transaction.
 func (r recounts) settle(ctx context.Context) error {
 	return r.write(ctx, func(context.Context, db.Querier) error { return nil })
 }
 
 // RecountIn implements [engine.Store]. It takes the write lock before it tries the lock of recounts. So Recount either begins
-// later, and then waits for this transaction's end before it reads its snapshot, or holds the lock of recounts already.
+// later, and then waits for this transaction's end before it reads its snapshot, or already holds the lock of recounts.
 func (r recounts) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
-	if _, err := q.DeleteEmptyJobCounts(ctx); err != nil { // which takes SQLite's write lock until the end of the transaction
+	if _, err := q.DeleteEmptyJobCounts(ctx); err != nil { // takes SQLite's write lock until the end of the transaction
 		return 0, err
 	}
 	unlock, err := r.side.tryLock(recountFile)
@@ -83,13 +83,13 @@ func (r recounts) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
 	return q.RecountJobs(ctx, core.Micros(r.now()))
 }
 
-// missingCounts returns what the counts lack, or have too much, at one moment. It keeps a sum for each queue, kind and status
-// in memory, and as many jobs as one statement reads.
+// missingCounts returns the differences, positive or negative, that the counts lack at one moment. It keeps in memory a sum
+// for each queue, kind and status, and the jobs that one statement reads.
 func (r recounts) missingCounts(ctx context.Context) (missing stats.Changes, err error) {
 	if err := r.files.intact(); err != nil {
 		return nil, err
 	}
-	pool, err := openPool(r.files.main.path, r.options, true) // not a connection that others wait for
+	pool, err := openPool(r.files.main.path, r.options, true) // not a connection for which others wait
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (r recounts) missingCounts(ctx context.Context) (missing stats.Changes, err
 	return missing, err
 }
 
-// ignoreDone returns nil for the error of a transaction that has ended, as by the end of its context.
+// ignoreDone returns nil for the error of a transaction that has ended, for example with its context.
 func ignoreDone(err error) error {
 	if errors.Is(err, sql.ErrTxDone) {
 		return nil
@@ -131,7 +131,7 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// upkeep is the part of the engine that copies, counts and moves whole databases.
+// upkeep implements the part of the engine that copies, counts and moves whole databases.
 type upkeep struct {
 	backups
 	recounts
@@ -140,7 +140,7 @@ type upkeep struct {
 
 var _ engine.Upkeep = upkeep{}
 
-// Settle implements [engine.Upkeep]. It has nothing to wait for but the write lock: SQLite has one writer at a time.
+// Settle implements [engine.Upkeep]. It only has to wait for the write lock: SQLite has one writer at a time.
 func (u upkeep) Settle(ctx context.Context) error { return u.settle(ctx) }
 
 // FreeIDs implements [engine.Upkeep].

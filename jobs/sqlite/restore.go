@@ -15,12 +15,12 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Restore puts a backup into the place of a database, and keeps the database that was there: kept is its new name, "" when there was
-// none. The backup, which stays, must be a whole queue of this schema or an older one: its pages are checked. No process, this
-// one included, may have the database open, and no worker may live; with [jobs.ErrBusy] nothing was changed. What was enqueued or ended after the backup is in
-// the kept file only: jobs that ended since run again, and ids that were given since are given anew.
+// Restore replaces a database with a backup, and keeps the old database: kept is its new name, "" if there was none. The backup, which
+// stays, must be a whole queue of this schema or an older one: Restore checks its pages. No process, this one included, may have the
+// database open, and no worker may live; otherwise Restore returns [jobs.ErrBusy] and changes nothing. What was enqueued or ended after the
+// backup is in the kept file only: jobs that ended since run again, and ids that were assigned since are assigned again.
 //
-// A copy of the file over the old one by other means leaves SQLite's -wal file beside it, which SQLite then takes for the new file's.
+// Copying the file over the old one by other means leaves SQLite's -wal file beside it, which SQLite then takes for the new file's.
 func Restore(ctx context.Context, backup, path string) (kept string, err error) {
 	if kept, err = restore(ctx, backup, path); err != nil {
 		return "", fmt.Errorf("restore %s: %w", path, err)
@@ -58,7 +58,7 @@ func restore(ctx context.Context, backup, path string) (kept string, err error) 
 		return "", err
 	}
 	side := sideFolderOf(path)
-	unlock, err := side.lock(ctx, migrateFile) // against a process that would make a new queue meanwhile
+	unlock, err := side.lock(ctx, migrateFile) // against a process that would create a queue meanwhile
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +76,7 @@ func restore(ctx context.Context, backup, path string) (kept string, err error) 
 	return kept, err
 }
 
-// replaceWith puts a file into the place of a database, which gets another name: at no time but between two renames is there no file.
+// replaceWith moves a file to the place of a database, which gets another name: only between two renames is there no file.
 func replaceWith(draft, path string) (kept string, err error) {
 	kept = path + ".before-restore-" + time.Now().UTC().Format("20060102T150405.000Z")
 	if err := moveFiles(path, kept); err != nil {
@@ -91,7 +91,7 @@ func replaceWith(draft, path string) (kept string, err error) {
 	return kept, nil
 }
 
-// checkBackup returns what keeps a file from being a backup of a queue.
+// checkBackup returns an error unless a file is a backup of a queue.
 func checkBackup(ctx context.Context, backup, path string) (err error) {
 	info, err := os.Stat(backup)
 	if err != nil {
@@ -131,13 +131,13 @@ func checkBackup(ctx context.Context, backup, path string) (err error) {
 	return nil
 }
 
-// openAlone opens a database file to read it without locks, and without what stands beside it.
+// openAlone opens a database file for reading without locks, and without SQLite's files beside it.
 func openAlone(path string) (*sql.DB, error) {
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro&immutable=1"}
 	return sql.Open("sqlite", name.String())
 }
 
-// checkPages looks at all pages and indexes of a database.
+// checkPages checks all pages and indexes of a database.
 func checkPages(ctx context.Context, pool *sql.DB) error {
 	var found string
 	if err := pool.QueryRowContext(ctx, control("integrity_check")).Scan(&found); err != nil {
@@ -149,8 +149,8 @@ func checkPages(ctx context.Context, pool *sql.DB) error {
 	return nil
 }
 
-// checkUnused returns an error that is [jobs.ErrBusy] while a process uses the database. Afterwards all that was written is in the
-// file itself, unless it is damaged.
+// checkUnused returns [jobs.ErrBusy] while a process uses the database. Afterwards all that was written is in the file itself,
+// unless it is damaged.
 func checkUnused(ctx context.Context, path string, locks workerLocks) (err error) {
 	entries, err := locks.side.entries()
 	if err != nil {
@@ -185,7 +185,7 @@ func checkUnused(ctx context.Context, path string, locks workerLocks) (err error
 	case err != nil && ctx.Err() != nil:
 		return err
 	}
-	return nil // damaged files go as they are
+	return nil // a damaged file is moved as it is
 }
 
 // isDatabase reports whether a file begins as SQLite's do: https://www.sqlite.org/fileformat.html#the_database_header.
@@ -203,7 +203,7 @@ func isDatabase(path string) (bool, error) {
 	return string(begin) == magic, errors.Join(err, file.Close())
 }
 
-// held reports whether a process holds a worker's lock. The file stays: a rescuer needs it.
+// held reports whether a process holds a worker's lock. It keeps the file: a rescuer needs it.
 func (l workerLocks) held(name string) (held bool, err error) {
 	file, err := l.side.openExisting(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -239,8 +239,8 @@ func moveFiles(from, to string) error {
 	return nil
 }
 
-// withCopy makes a copy of a backup beside a path, calls fn with its name, and removes what is left of the copy. It gets the mode and the
-// owner of the old file, if there was one.
+// withCopy copies a backup to a file beside a path, calls fn with its name, and removes what is left of the copy. The copy gets the mode
+// and the owner of the old file, if there was one.
 func withCopy(backup, path string, old os.FileInfo, fn func(draft string) error) (err error) {
 	from, err := os.Open(backup)
 	if err != nil {
@@ -275,5 +275,5 @@ func place(draft, path string) error {
 	if err := os.Link(draft, path); err == nil || errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return os.Rename(draft, path) // where the file system has no links
+	return os.Rename(draft, path) // for a file system without links
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// sideFolder is the folder of lock files beside a database. Other users may write to it, or to the folder it lies in, so
-// nothing in it is trusted: every file is opened below a handle of the folder, a file that is not a plain one with a
-// single name is refused, and modes and owners are set on handles of files that this process has just created.
+// sideFolder is the folder of lock files beside a database. Other users may write to it, or to its parent folder, so
+// this package trusts nothing in it: it opens every file below a handle of the folder, refuses a file that is not a
+// plain one with a single name, and sets modes and owners on handles of files that it has just created.
 type sideFolder struct {
 	path     string // of the folder
 	database string // whose mode and owner new files get
@@ -30,7 +30,7 @@ const (
 	workerSuffix = ".lock"
 )
 
-// isSideFile reports whether a name is one that this package gives to files of the folder.
+// isSideFile reports whether a name has the form of this package's files in the folder.
 func isSideFile(name string) bool {
 	switch name {
 	case gateFile, bellFile, migrateFile, recountFile, unfinishedFile:
@@ -49,8 +49,8 @@ const (
 	unfinishedFile = "unfinished" // exists from the beginning to the end of the first migration
 )
 
-// open opens a file of the folder and creates both when they are missing. Like SQLite's own files, they get the mode of
-// the database and, when the process may set it, its owner: other users of the database need them.
+// open opens a file of the folder and creates both if missing. Like SQLite's own files, they get the mode of the
+// database and, if the process may set it, its owner: other users of the database need them.
 func (s sideFolder) open(name string) (file *os.File, err error) {
 	err = s.within(true, func(root *os.Root) error {
 		file, err = s.openIn(root, name)
@@ -77,12 +77,12 @@ func (s sideFolder) create(name string) (file *os.File, err error) {
 	return file, translateSystem(err)
 }
 
-// remove removes a file of the folder if the name still belongs to the file that is open. A file that is gone is no error.
+// remove removes a file of the folder if the name still belongs to the open file. A missing file is no error.
 func (s sideFolder) remove(name string, file *os.File) error {
 	return withoutMissing(s.within(false, func(root *os.Root) error { return removeSame(root, name, file) }))
 }
 
-// removeSame removes a file of a folder if the name still belongs to the file that is open. A file that is gone is no error.
+// removeSame removes a file of a folder if the name still belongs to the open file. A missing file is no error.
 func removeSame(root *os.Root, name string, file *os.File) error {
 	found, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,7 @@ func removeSame(root *os.Root, name string, file *os.File) error {
 	return root.Remove(name)
 }
 
-// entries returns what the folder holds; nothing when it does not exist.
+// entries returns the entries of the folder, or none if it does not exist.
 func (s sideFolder) entries() (list []os.DirEntry, err error) {
 	err = s.within(false, func(root *os.Root) error {
 		list, err = fs.ReadDir(root.FS(), ".")
@@ -133,7 +133,7 @@ func withoutMissing(err error) error {
 	return err
 }
 
-// sideTries bounds how often a name that another process creates or removes at the same time is tried again.
+// sideTries is the number of tries for a name that another process creates or removes at the same time.
 const sideTries = 100
 
 // errSideBusy means that a name of the folder changed at each try.
@@ -166,7 +166,7 @@ func (s sideFolder) openBelow(parent *os.Root, create bool) (*os.Root, error) {
 		mode := database.Mode().Perm()
 		switch err := parent.Mkdir(name, mode|0o700); {
 		case errors.Is(err, fs.ErrExist):
-			continue // another process was faster
+			continue // another process created it first
 		case err != nil:
 			return nil, err
 		}
@@ -209,8 +209,8 @@ func openDirectory(parent *os.Root, name, path string) (*os.Root, error) {
 	return root, nil
 }
 
-// adoptFolder gives the folder that this process has just created its mode and owner. If another user has put one in its
-// place in the meantime, it holds files of other names, or none: it is left as it is, or nothing is lost by it.
+// adoptFolder sets the mode and owner of the folder that this process has just created. If another user has replaced it in the meantime,
+// the folder holds files of other names, and adoptFolder leaves it, or it is empty, and nothing is lost.
 func adoptFolder(root *os.Root, mode os.FileMode, like os.FileInfo) error {
 	folder, err := root.Open(".")
 	if err != nil {
@@ -261,8 +261,8 @@ func (s sideFolder) createIn(root *os.Root, name string) (*os.File, error) {
 	return file, nil
 }
 
-// openPlain opens a regular file that has no other name. It looks before it opens, because to open a device or a FIFO
-// can have effects, and again after it, because the name may have been given to another file in between.
+// openPlain opens a regular file that has no other name. It checks before it opens, because opening a device or a FIFO
+// can have effects, and again after it, because the name may lead to another file by then.
 func openPlain(root *os.Root, name string) (*os.File, error) {
 	path := filepath.Join(root.Name(), name)
 	found, err := root.Lstat(name)
@@ -291,7 +291,7 @@ func openPlain(root *os.Root, name string) (*os.File, error) {
 }
 
 // adopt gives a file or folder that this process has just created the mode of the database, whatever the umask, and its
-// owner. Only root may do the latter.
+// owner. Only root may set the owner.
 func adopt(file *os.File, mode os.FileMode, like os.FileInfo) error {
 	if err := file.Chmod(mode); err != nil {
 		return err
@@ -299,12 +299,12 @@ func adopt(file *os.File, mode os.FileMode, like os.FileInfo) error {
 	return giveAway(file, like)
 }
 
-// errSide means that a file of the side folder is not what this package creates there.
+// errSide says that a file of the side folder is not what this package creates there.
 var errSide = errors.New("it is not used, because a user who may write to this folder could harm others by it: remove it")
 
 func refuseSide(path, reason string) error { return fmt.Errorf("%s: %s; %w", path, reason, errSide) }
 
-// describe names a kind of file for an error text.
+// describe returns the name of a kind of file for an error text.
 func describe(mode os.FileMode) string {
 	switch {
 	case mode.IsDir():
@@ -336,7 +336,7 @@ func workerKey(name string) (key string, ok bool) {
 	return key, ok && isKey(key)
 }
 
-// lockEvery is how often a lock that another process holds is tried again.
+// lockEvery is the interval of the tries for a lock that another process holds.
 const lockEvery = 2 * time.Millisecond
 
 // lock waits for an exclusive lock on a file of the folder until ctx ends.
@@ -351,7 +351,7 @@ func (s sideFolder) lock(ctx context.Context, name string) (unlock func(), err e
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
 		}
 		if ok {
-			return func() { _ = file.Close() }, nil // which releases the lock, also when it reports an error
+			return func() { _ = file.Close() }, nil // closing releases the lock, also with an error
 		}
 		select {
 		case <-ctx.Done():
@@ -374,10 +374,10 @@ func (s sideFolder) tryLock(name string) (unlock func(), err error) {
 	if !ok {
 		return nil, file.Close()
 	}
-	return func() { _ = file.Close() }, nil // which releases the lock, also when it reports an error
+	return func() { _ = file.Close() }, nil // closing releases the lock, also with an error
 }
 
-// locked runs fn with an exclusive lock on a file of the folder, for which it waits until ctx ends.
+// locked waits until ctx ends for an exclusive lock on a file of the folder, and runs fn with it.
 func (s sideFolder) locked(ctx context.Context, name string, fn func() error) error {
 	unlock, err := s.lock(ctx, name)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// openCarefully keeps an open from following a link and from waiting for the other end of a FIFO.
+// openCarefully holds the flags of an open that follows no link and does not wait for the other end of a FIFO.
 const openCarefully = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// giveAway makes the owner of like the owner of a file that this process, as root, has just created. Root in a container
-// may lack the right to do so, or the owner may have no number there; the file then stays root's, as SQLite's own files do.
+// giveAway gives a file that this process, as root, has just created the owner of like. Root in a container may lack the
+// right to do so, or the owner may have no number there; the file then stays root's, as SQLite's own files do.
 func giveAway(file *os.File, like os.FileInfo) error {
 	stat, ok := like.Sys().(*syscall.Stat_t)
 	if !ok || os.Geteuid() != 0 {
@@ -25,7 +25,7 @@ func giveAway(file *os.File, like os.FileInfo) error {
 	return err
 }
 
-// links returns how many names a file has.
+// links returns the number of a file's names.
 func links(info os.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink)

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// checkSingleName refuses a database file that programs can reach by two names. SQLite finds the WAL by the name: by two
-// names there are two WALs, and both sides acknowledge writes that destroy each other's.
+// checkSingleName refuses a database file that programs can reach by two names. SQLite derives the WAL's name from it:
+// with two names there are two WALs, and both sides acknowledge writes that destroy each other's.
 func checkSingleName(path string, info os.FileInfo) error {
 	if n := links(info); n > 1 {
 		return fmt.Errorf("the file has %d names (hard links): programs that open it by different names destroy it; "+

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountedAlone reports whether a file lies on another mount than its folder, as after "mount --bind" of the file. It
-// returns false where the kernel (before 5.8) or a sandbox does not tell. The device is not compared: on overlayfs a file
-// may have another one than its folder.
+// mountedAlone reports whether a file is on another mount than its folder, as after "mount --bind" of the file. It
+// returns false where the kernel (before 5.8) or a sandbox does not tell. It does not compare devices: on overlayfs a
+// file's may differ from its folder's.
 func mountedAlone(path string) (bool, error) {
 	file, fileKnown, err := mountOf(path)
 	if err != nil {
@@ -19,7 +19,7 @@ func mountedAlone(path string) (bool, error) {
 	return fileKnown && folderKnown && file != folder, err
 }
 
-// mountOf returns the number of the mount on which a file lies, if the system tells.
+// mountOf returns the number of a file's mount, if the system reports it.
 func mountOf(path string) (id uint64, known bool, err error) {
 	var stat unix.Statx_t
 	for {

@@ -2,5 +2,5 @@
 
 package sqlite
 
-// mountedAlone returns false: mounts of single files are not known here.
+// mountedAlone returns false: this system does not report mounts of single files.
 func mountedAlone(string) (bool, error) { return false, nil }

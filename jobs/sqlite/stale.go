@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// StaleError says that a database file is missing or empty while a file of SQLite's that belonged to it still exists.
-// What that file holds may be the last acknowledged jobs, and SQLite would delete it or mix it into the new database.
+// StaleError says that a database file is missing or empty while one of SQLite's files that belonged to it still
+// exists. That file may hold the last acknowledged jobs, and SQLite would delete it or mix it into the new database.
 type StaleError struct {
-	Path string // of the file that was left
+	Path string // of the remaining file
 }
 
 func (e *StaleError) Error() string {
 	return e.Path + " was left by a database that is gone: bring that database back, or, if its jobs are not needed, move the file away"
 }
 
-// olderWAL returns the path of the WAL at path if it has not been written since the database was; "" if it was, or there is none. SQLite
-// leaves such a WAL when a process dies after a checkpoint; otherwise another database lay there before.
+// olderWAL returns the path of the WAL at path if the database was written after it, and "" otherwise or without a WAL. SQLite leaves
+// such a WAL when a process dies after a checkpoint; otherwise another database was there before.
 func olderWAL(path string) string {
 	main, err := os.Lstat(path)
 	if err != nil {
@@ -32,16 +32,16 @@ func olderWAL(path string) string {
 	return path + "-wal"
 }
 
-// suspectFor is how long after the database was opened its damage is put down to a WAL that was older than it.
+// suspectFor is the time after the opening of a database in which its damage is blamed on a WAL that was older than it.
 const suspectFor = 10 * time.Minute
 
-// suspectWAL is a WAL that was older than the database when that was opened. The zero value is none.
+// suspectWAL is a WAL that was older than the database at its opening. The zero value is none.
 type suspectWAL struct {
 	path   string
 	opened time.Time
 }
 
-// name names the WAL, if err says that the database is damaged, and it was opened not long ago.
+// name adds the WAL to err if err says that the database is damaged, and it was opened not long ago.
 func (w suspectWAL) name(err error) error {
 	if w.path == "" || !errors.Is(err, errCorrupt) || time.Since(w.opened) > suspectFor {
 		return err
@@ -68,7 +68,7 @@ func checkNotStale(path string) error {
 		if err != nil {
 			return err
 		}
-		// Another process may be creating the database. Then the database came before the file that was just found.
+		// Another process may be creating the database. Then the database was there before the file just found.
 		if again, err := sizeOf(path); err != nil || again != size {
 			return err
 		}

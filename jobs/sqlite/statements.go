@@ -10,10 +10,10 @@ import (
 	"github.com/sqluice/sqluice/internal/sqlfiles"
 )
 
-// control is a statement of sql/control/sqlite, by the name of its file.
+// control returns a statement of sql/control/sqlite, by the name of its file.
 var control = sqlfiles.Control("sqlite")
 
-// reads are the statements of the connections that only read.
+// reads holds the statements of the connections that only read.
 type reads struct {
 	*dbsqlite.Queries
 	stmts *statements
@@ -25,22 +25,22 @@ func newReads(pool *sql.DB) *reads {
 	return &reads{Queries: dbsqlite.New(stmts), stmts: stmts}
 }
 
-// close waits for the reads under way and closes the statements. No read may begin any more.
+// close waits for the running reads and closes the statements. No read may begin after it.
 func (r *reads) close() error {
 	r.users.Wait()
 	return r.stmts.close()
 }
 
-// statements prepares each statement when it is first used, and keeps it. There are a hundred, of which a process uses a few,
-// or those that a runner needs: to prepare them all is most of what a short-lived program would do.
+// statements prepares each statement at its first use, and keeps it. There are a hundred, of which a process uses a few, or
+// those that a runner needs: preparing all would be most of a short-lived program's work.
 type statements struct {
 	pool statementPool
 
 	mu   sync.RWMutex
-	kept map[string]*sql.Stmt // by their text
+	kept map[string]*sql.Stmt // by SQL text
 }
 
-// statementPool is what statements are prepared on: a pool, or one connection of it.
+// statementPool prepares statements: it is a pool, or one connection of it.
 type statementPool interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -50,7 +50,7 @@ func newStatements(pool statementPool) *statements {
 	return &statements{pool: pool, kept: map[string]*sql.Stmt{}}
 }
 
-// PrepareContext returns the statement of that text. It belongs to the list, which closes it.
+// PrepareContext returns the prepared statement of a text. The statement belongs to the list, which closes it.
 func (s *statements) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.RLock()
 	stmt := s.kept[query]
@@ -91,7 +91,7 @@ func (s *statements) QueryContext(ctx context.Context, query string, args ...any
 func (s *statements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	stmt, err := s.PrepareContext(ctx, query)
 	if err != nil {
-		return s.pool.QueryRowContext(ctx, query, args...) // which meets the same error, and can return it
+		return s.pool.QueryRowContext(ctx, query, args...) // it meets the same error, and can return it
 	}
 	return stmt.QueryRowContext(ctx, args...)
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Tx lets a client or [jobs.CompleteTx] work inside the caller's transaction on the queue's database file. Begin the
-// transaction with _txlock=immediate in the pool's DSN, or with a write: a transaction that reads first and writes
-// later fails with SQLITE_BUSY when another connection wrote between. A transaction on another file is refused, and so is one of another
-// build of SQLite than modernc.org/sqlite. The driver may be wrapped, as by otelsql.
+// Tx lets a client or [jobs.CompleteTx] work inside the caller's transaction on the queue's database file. Begin the transaction with
+// _txlock=immediate in the pool's DSN, or with a write: a transaction that reads first and writes later fails with SQLITE_BUSY when
+// another connection has written in between. A transaction on another file is refused, and so is one of another build of SQLite than
+// modernc.org/sqlite. The driver may be wrapped, for example by otelsql.
 func Tx(tx *sql.Tx) jobs.Tx { return &callersTx{tx: tx} }
 
 type callersTx struct {
@@ -26,7 +26,7 @@ type callersTx struct {
 
 	once  sync.Once
 	path  string      // of the file whose queue the transaction's statements reach
-	build string      // of the SQLite that its connection runs in
+	build string      // build of SQLite that its connection runs in
 	queue os.FileInfo // the same file
 	fault error
 }
@@ -39,12 +39,12 @@ func (t *callersTx) WritesFirst() {}
 
 var _ engine.WritesFirst = (*callersTx)(nil)
 
-// reaches returns an error unless the transaction's statements reach the store's queue, in the same build of SQLite. Two files may have jobs
-// and workers of the same ids: nothing else would tell.
+// reaches returns an error unless the transaction's statements reach the store's queue, in the same build of SQLite. Two files may have
+// jobs and workers of the same ids: nothing else would show it.
 //
-// The builds are compared by their sources and some options, in the statement that is needed anyway: to compare all options would double its
-// time. A second copy of the very same build, which no known driver has, would pass. What proves more, as [sharesLibrary] does, changes the
-// caller's connection or makes a statement fail, which traces would show for each transaction.
+// It compares the builds by their source ids and some options, in the statement that is needed anyway: comparing all options would double
+// its time. A second copy of the very same build, which no known driver has, would pass. A stronger proof, such as [sharesLibrary], changes
+// the caller's connection or makes a statement fail, which traces would show for each transaction.
 func (t *callersTx) reaches(s *backend) error {
 	t.once.Do(func() {
 		switch err := t.tx.QueryRow(control("queue_file")).Scan(&t.path, &t.build); {
@@ -83,7 +83,7 @@ func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
 
 var errNilTx = errors.New("the transaction is nil: begin one first")
 
-// transactions is the part of the engine for transactions of callers.
+// transactions implements the part of the engine for callers' transactions.
 type transactions struct{ store *backend }
 
 // SQLTx implements [engine.Transactions].
@@ -107,7 +107,7 @@ func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
 	return dbsqlite.New(t.tx), nil
 }
 
-// ownTx is a transaction of [jobs.Client.Tx], on a connection that nothing else uses.
+// ownTx is a transaction of [jobs.Client.Tx], on a connection without other users.
 type ownTx struct {
 	*callersTx
 	store *backend

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// safetyLook is how often the watch looks although nothing told it to.
+	// safetyLook is the interval at which the watch looks without an event.
 	safetyLook = time.Second
 
-	// The bounds of the polling that serves where the system cannot tell of writes.
+	// The bounds of the polling interval where the system does not report writes.
 	pollFastest = time.Millisecond
 	pollSlowest = 25 * time.Millisecond
 )
 
-// errMissed ends the watch on the directory: a commit was found that no event told of.
+// errMissed ends the watch on the directory: it found a commit without an event.
 var errMissed = errors.New("a commit was found that the system did not tell of")
 
 // watch wakes all listeners after commits of other connections until ctx ends. It ignores a fault of the database and looks
@@ -35,7 +35,7 @@ func (h *hub) watch(ctx context.Context) {
 	h.poll(ctx, version)
 }
 
-// poll looks often while things happen and less often when they do not.
+// poll looks often after a commit and less often without commits.
 func (h *hub) poll(ctx context.Context, version *dataVersion) {
 	wait := pollFastest
 	for {
@@ -54,20 +54,20 @@ func (h *hub) poll(ctx context.Context, version *dataVersion) {
 }
 
 // dataVersion reads PRAGMA data_version on the writer's connection: it changes when any other connection commits, and so not
-// with what this store writes, of which [Store.Announce] tells.
+// with this store's writes, which [Store.Announce] reports.
 type dataVersion struct {
 	store *backend
-	on    *writes // what last was read on
+	on    *writes // the statements of the last read
 	last  int64
-	began bool // the last read was the first of its connection: what happened before it is not known
+	began bool // the last read was the first of its connection: earlier commits are unknown
 }
 
-// changed reports whether there was a commit since the last call; the first call, and the first after a fault, says
-// yes.
+// changed reports whether there was a commit since the last call; the first call, and the first after a fault, returns
+// true.
 func (v *dataVersion) changed(ctx context.Context) bool {
 	now, on, err := v.read(ctx)
 	if err != nil {
-		v.on = nil // to begin anew
+		v.on = nil // start again
 		return false
 	}
 	v.began = on != v.on

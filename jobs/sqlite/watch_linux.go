@@ -17,19 +17,19 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// tail are the waits between the looks that follow an event. The event of a write to the WAL comes before the commit
-// is visible; under synchronous=FULL an fsync lies between. Looks go on after a hit, for the commit after it.
+// tail holds the waits between the looks that follow an event. The event of a write to the WAL comes before the commit
+// is visible; under synchronous=FULL an fsync comes between. Looks continue after a hit, for the next commit.
 var tail = [...]time.Duration{
 	40 * time.Microsecond, 80 * time.Microsecond, 160 * time.Microsecond, time.Millisecond, 2 * time.Millisecond,
 	4 * time.Millisecond, 8 * time.Millisecond, 16 * time.Millisecond, 32 * time.Millisecond, 64 * time.Millisecond,
-	128 * time.Millisecond, 256 * time.Millisecond, // for a disk that takes long
+	128 * time.Millisecond, 256 * time.Millisecond, // for a slow disk
 }
 
 const (
-	// lookEvery is the shortest time between two wakes under load, and between two looks while events do not cease.
+	// lookEvery is the shortest time between two wakes under load, and between two looks during continuous events.
 	lookEvery = time.Millisecond
 
-	// looksAtOnce is how many events in a row are looked at without a pause: a commit gives several.
+	// looksAtOnce is the number of events in a row that get a look without a pause: a commit causes several.
 	looksAtOnce = 8
 
 	// The bounds of the pauses while every listener has a wake waiting.
@@ -37,9 +37,9 @@ const (
 	restMost  = 16 * time.Millisecond
 )
 
-// watchEvents wakes by inotify: one watch on the database's folder for the WAL, which any program's commit writes to,
-// and one on the side folder for the doorbell, which the library's own commits ring once they are visible. The files
-// themselves are never opened. It returns when ctx ends or when the events prove not to be enough.
+// watchEvents wakes listeners by inotify: one watch on the database's folder for the WAL, to which any program's commit
+// writes, and one on the side folder for the doorbell file, to which the library writes once its own commits are
+// visible. It never opens the files themselves. It returns when ctx ends or when events prove insufficient.
 func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 	for {
 		if err := h.watchFolders(ctx, version); !errors.Is(err, errWatchGone) || errors.Is(err, errMissed) {
@@ -48,7 +48,7 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 	}
 }
 
-// watchFolders is watchEvents until one of the folders is made anew, with errWatchGone.
+// watchFolders does the work of watchEvents until one of the folders is replaced; then it returns errWatchGone.
 func (h *hub) watchFolders(ctx context.Context, version *dataVersion) error {
 	bell, err := h.store.side.open(bellFile)
 	if err != nil {
@@ -65,7 +65,7 @@ func (h *hub) watchFolders(ctx context.Context, version *dataVersion) error {
 	unblock := context.AfterFunc(ctx, events.close)
 	defer unblock()
 
-	version.changed(ctx) // where to count from
+	version.changed(ctx) // the start value
 	h.wake(core.WorkReady|core.JobEnded, jobs.WakeStart)
 	for ctx.Err() == nil {
 		happened, err := events.wait(safetyLook)
@@ -78,9 +78,9 @@ func (h *hub) watchFolders(ctx context.Context, version *dataVersion) error {
 			}
 			h.wake(core.WorkReady|core.JobEnded, jobs.WakeSafety)
 			if version.began {
-				continue // nothing is known of what was missed
+				continue // whether commits were missed is unknown
 			}
-			// The event of a commit comes before the commit is visible, so by now it is there, or never comes.
+			// The event of a commit precedes its visibility, so by now the event is there, or never comes.
 			if happened, err = events.wait(0); err != nil || !happened {
 				return errors.Join(err, errMissed)
 			}
@@ -92,7 +92,7 @@ func (h *hub) watchFolders(ctx context.Context, version *dataVersion) error {
 	return ctx.Err()
 }
 
-// follow looks right after an event and then along the tail; an event on the way begins it anew.
+// follow looks right after an event and then along the tail; a further event restarts the tail.
 func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) error {
 	skipped, inRow, rest := false, 0, restLeast
 	for step := 0; ctx.Err() == nil; {
@@ -101,11 +101,11 @@ func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) 
 			rest = min(2*rest, restMost)
 		} else if rest = restLeast; version.changed(ctx) {
 			h.wake(core.WorkReady|core.JobEnded, jobs.WakeEvent)
-			runtime.Gosched() // the woken goroutine goes on here: another processor would have to be woken too
+			runtime.Gosched() // the woken goroutine runs here: waking another processor takes longer
 			pause(lookEvery)
 		}
 		if step == len(tail) {
-			if skipped && version.changed(ctx) { // or the safety look would take it for a commit that no event told of
+			if skipped && version.changed(ctx) { // otherwise the safety look would report a commit without an event
 				h.wake(core.WorkReady|core.JobEnded, jobs.WakeEvent)
 			}
 			return nil
@@ -135,7 +135,7 @@ func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) 
 	return nil
 }
 
-// pause is for waits below the millisecond that Go's timers resolve in an idle process.
+// pause sleeps for less than a millisecond, which is the resolution of Go's timers in an idle process.
 func pause(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
 	_ = unix.Nanosleep(&t, nil) // a signal may end it early, which does no harm
@@ -144,10 +144,10 @@ func pause(d time.Duration) {
 // errWatchGone ends a watch whose folder was deleted.
 var errWatchGone = errors.New("a watched folder was deleted")
 
-// events are the writes to two files, told by inotify on their folders.
+// events receives the writes to two files by inotify on their folders.
 type events struct {
 	file   *os.File
-	names  map[int32]string // watch descriptor to the name that matters in that folder
+	names  map[int32]string // watch descriptor to the name of the watched file in that folder
 	buffer [4096]byte
 }
 
@@ -167,7 +167,7 @@ func newEvents(pairs ...string) (*events, error) {
 	return e, nil
 }
 
-// wait reports whether a file was written to, waiting for at most d; 0 only looks.
+// wait waits for at most d, and reports whether a file was written to; with 0 it does not block.
 func (e *events) wait(d time.Duration) (bool, error) {
 	end := time.Now().Add(d)
 	for {
@@ -190,7 +190,7 @@ func (e *events) wait(d time.Duration) (bool, error) {
 	}
 }
 
-// read reads events; with no time to wait it makes one attempt, which a deadline in the past would not.
+// read reads events; with d = 0 it makes one attempt, which a deadline in the past would not.
 func (e *events) read(d time.Duration) (int, error) {
 	if d > 0 {
 		return e.file.Read(e.buffer[:])
@@ -210,7 +210,7 @@ func (e *events) read(d time.Duration) (int, error) {
 	return n, errors.Join(err, readErr)
 }
 
-// matter reports whether a buffer of struct inotify_event tells of a file that counts, or of an overflow.
+// matter reports whether a buffer of struct inotify_event holds an event of a watched file, or an overflow.
 func (e *events) matter(buffer []byte) (bool, error) {
 	matters := false
 	for len(buffer) >= unix.SizeofInotifyEvent {

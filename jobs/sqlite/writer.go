@@ -18,54 +18,54 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// errNotPrepared is returned by a transaction that comes between a migration and the look at the new schema.
+// errNotPrepared is returned by a transaction between a migration and the check of the new schema.
 var errNotPrepared = errors.New("the statements are not prepared")
 
 const (
-	// busyWait is how long a call waits for another program that holds the lock.
+	// busyWait is the longest time that a call waits for another program that holds the lock.
 	busyWait = 5 * time.Second
 
-	// busyLeast is how long the lock must have been taken before a call gives up that has waited so long for other writers.
+	// busyLeast is the time for which the lock must have been taken before a call gives up that has waited busyWait for other writers.
 	busyLeast = 250 * time.Millisecond
 )
 
-// groupMembers is how many callers share a transaction.
+// groupMembers is the largest number of callers in a transaction.
 const groupMembers = 500
 
-// gateRetry is how long writes go on without a gate that could not be opened before it is tried again.
+// gateRetry is the time until a gate that could not be opened is tried again; meanwhile writes go without it.
 const gateRetry = time.Minute
 
-// writer runs all writes of the process, of which those that wait share a transaction.
+// writer runs all writes of the process; waiting writes share a transaction.
 type writer struct {
 	groups   *groupcommit.Committer[*write]
 	files    *files
 	openGate func() (*gate, error)
 	logger   *slog.Logger
 
-	turn      chan struct{} // has a value while a group has its turn, which guards the gate and what follows
-	gate      *gate         // nil until it could be opened
-	gateAgain time.Time     // when a gate that could not be opened is tried again
-	openGated func()        // opens the gate for others
-	began     time.Time     // when the transaction began, if committed is told
-	looked    bool          // the files were looked at before it
-	busySince time.Time     // when the lock of another program was first met, since the last transaction
-	busySeen  time.Time     // and when last
+	turn      chan struct{} // holds a value during a group's turn, which guards the fields below
+	gate      *gate         // nil until it was opened
+	gateAgain time.Time     // when to try again to open the gate
+	openGated func()        // unlocks the gate
+	began     time.Time     // start of the transaction, if committed is set
+	looked    bool          // the files were checked before it
+	busySince time.Time     // when it first met another program's lock since the last transaction
+	busySeen  time.Time     // when it last met it
 
-	committed func(writes int, took time.Duration) // told of each transaction; may be nil
-	changed   func()                               // the same, for those who wait for changes
+	committed func(writes int, took time.Duration) // called after each transaction; may be nil
+	changed   func()                               // the same, for listeners to any change
 
-	stmts  sync.Mutex // held during a transaction, and to change what follows
-	writes *writes    // nil while the schema is not known to be right
+	stmts  sync.Mutex // held during a transaction, and to change the fields below
+	writes *writes    // nil unless the schema was found to be right
 
-	claimsMany bool // the last claim gave many jobs
+	claimsMany bool // the last claim returned many jobs
 }
 
-// write is what a caller has done in a transaction.
+// write is one caller's work in a transaction.
 type write struct {
 	fn     func(context.Context, db.Querier) error // nil for an insert
 	insert engine.Insert
 	ids    []int64  // of the inserted jobs
-	id     [1]int64 // the memory of ids for one job
+	id     [1]int64 // backs ids if there is one job
 }
 
 type member = groupcommit.Member[*write]
@@ -81,8 +81,8 @@ func newWriter(files *files, openGate func() (*gate, error), logger *slog.Logger
 // errUnfinished is the error of a write whose commit did not return.
 var errUnfinished = fmt.Errorf("%w: the commit did not return", jobs.ErrUnknownOutcome)
 
-// acquire waits for the turn of a group among those of this process and of others, and begins its transaction. It waits for
-// another program no longer than busyWait after a call came, and never longer than ctx.
+// acquire waits for the turn of a group among those of this and other processes, and begins its transaction. It waits for
+// another program at most busyWait after the call came, and never longer than ctx.
 func (w *writer) acquire(ctx context.Context, came time.Time) error {
 	select {
 	case w.turn <- struct{}{}:
@@ -110,8 +110,8 @@ func (w *writer) acquireFile(ctx context.Context, came time.Time) (err error) {
 	return err
 }
 
-// idle runs fn on the writer's connection, unless a transaction goes on there or the schema is not known to be right. It reports whether
-// it did. All writes wait for the end of fn, which must not use the store.
+// idle runs fn on the writer's connection, unless a transaction is running there or the schema is not known to be right. It reports
+// whether it ran fn. All writes wait for the end of fn, which must not use the store.
 func (w *writer) idle(fn func(*writes) error) (done bool, err error) {
 	if !w.stmts.TryLock() {
 		return false, nil
@@ -130,9 +130,9 @@ func (w *writer) release() {
 	<-w.turn
 }
 
-// begin begins a transaction. While another program holds the lock it tries again, and lets others have the connection between two
-// tries: each of them is short, so that the end of ctx ends the wait. A call that came at a time waits for busyWait, the time counted that
-// others have waited for the same lock before it. The caller holds stmts.
+// begin begins a transaction. While another program holds the lock it tries again, and lets others use the connection between two tries:
+// each try is short, so that the end of ctx ends the wait. A call waits for busyWait from when it came, including the time that others
+// have waited for the same lock before it. The caller holds stmts.
 func (w *writer) begin(ctx context.Context, came time.Time) error {
 	if w.committed != nil {
 		w.began = time.Now()
@@ -166,9 +166,9 @@ func (w *writer) begin(ctx context.Context, came time.Time) error {
 	}
 }
 
-// run commits a group together, or, when one of its writes or the commit fails, each by itself: an error then
-// belongs to the one that caused it, and no statement ever runs after a rollback that SQLite made by itself. What was committed is
-// not written again, whatever was found out afterwards.
+// run commits a group together, or, if one of its writes or the commit fails, each by itself: an error then belongs to the write
+// that caused it, and no statement ever runs after a rollback that SQLite made by itself. A committed write is not repeated,
+// whatever a later check finds.
 func (w *writer) run(group []*member) {
 	if group = waiting(group); len(group) == 0 {
 		_ = w.writes.exec("rollback") // of a transaction without a statement
@@ -180,7 +180,7 @@ func (w *writer) run(group []*member) {
 		return
 	}
 	if committed || len(group) == 1 || errors.Is(err, jobs.ErrReplaced) {
-		settleAll(group, translate(err)) // no member caused the error: each would meet the same
+		settleAll(group, translate(err)) // no member caused the error: each would get the same
 		return
 	}
 	doubt := errors.Is(err, jobs.ErrUnknownOutcome)
@@ -192,7 +192,7 @@ func (w *writer) run(group []*member) {
 		}
 		begun, err := w.again(m)
 		if err = translate(err); doubt && err != nil && !errors.Is(err, jobs.ErrUnknownOutcome) {
-			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err) // the group's commit may still come to be
+			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err) // the group's commit may still take effect
 		}
 		m.Settle(err)
 		switch {
@@ -200,13 +200,13 @@ func (w *writer) run(group []*member) {
 		case errors.Is(err, jobs.ErrBusy):
 			busy = err // the others wait for the same lock until they have waited as long
 		default:
-			settleAll(group[i:], err) // each would meet the same, one after the other
+			settleAll(group[i:], err) // each would get the same, one after the other
 			return
 		}
 	}
 }
 
-// again runs one write of a group in a transaction of its own. begun is false when there could not be one.
+// again runs one write of a group in its own transaction. begun is false if that transaction could not begin.
 func (w *writer) again(m *member) (begun bool, err error) {
 	if m.Ctx.Err() != nil {
 		return false, core.EndOf(m.Ctx)
@@ -224,8 +224,8 @@ func settleAll(group []*member, err error) {
 	}
 }
 
-// findGate opens the gate at the first write. Where that fails, as with a folder that this user may not write to, writes
-// are as safe without it and less fair, and it is tried again later.
+// findGate opens the gate at the first write. If that fails, for example in a folder that this user may not write to,
+// writes are as safe without it but less fair, and it is tried again later.
 func (w *writer) findGate() {
 	if w.gate != nil || time.Now().Before(w.gateAgain) {
 		return
@@ -258,14 +258,14 @@ func waiting(group []*member) []*member {
 	return left
 }
 
-// transact runs the writes in the transaction that was begun, and ends it. A transaction that was committed has an error as well when
-// a file of the database was deleted or replaced meanwhile, or cannot be looked at.
+// transact runs the writes in the begun transaction, and ends it. A committed transaction also returns an error if a file of the
+// database was deleted or replaced meanwhile, or cannot be checked.
 func (w *writer) transact(group ...*member) (committed bool, err error) {
 	defer func() {
 		if committed {
 			return
 		}
-		// Also after a panic in fn, and after a commit that failed, as on a full disk: it leaves the transaction open.
+		// Also after a panic in fn, and after a failed commit, for example on a full disk: it leaves the transaction open.
 		_ = w.writes.exec("rollback") // its own error adds nothing: SQLite may have rolled back already
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
@@ -290,7 +290,7 @@ func (w *writer) transact(group ...*member) (committed bool, err error) {
 	if !w.looked && !w.files.due() {
 		return true, nil
 	}
-	// A file may have been deleted or replaced since the look before. Then the commit went to a file that no process opens
+	// A file may have been deleted or replaced since the last check. Then the commit went to a file that no process opens
 	// again unless a person moves it back, or to a WAL that only the processes that hold it open can copy to the database.
 	if err := w.files.kept(); err != nil {
 		if errors.Is(err, jobs.ErrReplaced) {
@@ -301,8 +301,8 @@ func (w *writer) transact(group ...*member) (committed bool, err error) {
 	return true, nil
 }
 
-// perform runs the first write of a group, and with it those behind it that its statement can do as well. It returns how many
-// writes that were.
+// perform runs the first write of a group, together with the following ones that its statement can include. It returns the
+// number of these writes.
 func (w *writes) perform(group []*member) (n int, err error) {
 	if n, err := w.insertBatch(group); n > 0 || err != nil {
 		return n, err
@@ -312,11 +312,11 @@ func (w *writes) perform(group []*member) (n int, err error) {
 		m.Work.ids, err = w.insert(m.Ctx, &m.Work.insert, m.Work.id[:0])
 		return 1, err
 	}
-	// Not to be cancelled half-way: SQLite would have applied the statement and the caller not know it.
+	// It must not be cancelled half-way: SQLite would have applied the statement without the caller's knowledge.
 	return 1, m.Work.fn(context.WithoutCancel(m.Ctx), w)
 }
 
-// version is a number that changes when another connection has committed, and what it was read on, which gives it its meaning.
+// version returns a number that changes when another connection has committed, and the statements that read it, which give it its meaning.
 func (w *writer) version() (version int64, on *writes, err error) {
 	w.stmts.Lock() // while a transaction of this process goes on, others commit nothing
 	defer w.stmts.Unlock()
@@ -327,7 +327,7 @@ func (w *writer) version() (version int64, on *writes, err error) {
 	return version, w.writes, err
 }
 
-// use takes other statements, or none, between two transactions and returns those that were in use.
+// use sets the statements, or nil, between two transactions and returns the old ones.
 func (w *writer) use(writes *writes) (old *writes) {
 	w.stmts.Lock()
 	defer w.stmts.Unlock()
@@ -335,7 +335,7 @@ func (w *writer) use(writes *writes) (old *writes) {
 	return old
 }
 
-// close lets the writes that were accepted finish and refuses new ones.
+// close lets the accepted writes finish and refuses new ones.
 func (w *writer) close() {
 	w.groups.Close(jobs.ErrClosed)
 	w.gate.close()

@@ -10,9 +10,9 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// writes are the writer's statements, prepared on a connection that they keep. A transaction is begun and ended by
-// statements of theirs: one of database/sql's starts a goroutine that waits for its end, and the driver parses its BEGIN
-// and its COMMIT each time, which is a third of what it takes to add a job.
+// writes holds the writer's statements, prepared on its connection. It begins and ends transactions by such statements:
+// a transaction of database/sql starts a goroutine that waits for its end, and the driver parses its BEGIN and its
+// COMMIT each time, which is a third of the time to add a job.
 type writes struct {
 	*dbsqlite.Queries
 	only  *sqliteonly.Queries
@@ -50,21 +50,21 @@ func (w *writes) exec(name string) error {
 	return err
 }
 
-// salvage brings to the database what is in a WAL that was deleted: what was acknowledged may be nowhere else. The last process
-// that closes the database would do it, but of two that close it at once neither need be the last.
+// salvage copies the contents of a deleted WAL to the database: acknowledged writes may be nowhere else. The last process to
+// close the database would do it, but if two close it at once, neither need be the last.
 func (w *writes) salvage() error {
 	_, err := w.conn.ExecContext(context.Background(), control("checkpoint"))
 	return translate(err)
 }
 
-// waitFor sets how long SQLite waits for a lock on the connection. A wait of SQLite's cannot be ended, so the writer's are short, and
-// are repeated: see [writer.begin].
+// waitFor sets the time that SQLite waits for a lock on the connection. A wait of SQLite cannot be ended, so the writer's are short
+// and repeated: see [writer.begin].
 func (w *writes) waitFor(ctx context.Context, name string) error {
 	_, err := w.conn.ExecContext(ctx, control(name))
 	return err
 }
 
-// Close gives the connection back to the pool.
+// Close returns the connection to the pool.
 func (w *writes) Close() error {
 	return errors.Join(w.stmts.close(), w.waitFor(context.Background(), "wait_long"), w.conn.Close())
 }
