@@ -15,19 +15,19 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// KeptAttempts is how many of a job's latest attempts keep their rows in any case. Earlier attempts keep them if they failed. A job may be
-// snoozed any number of times.
+// KeptAttempts is the number of a job's latest attempts that always keep their rows. Earlier attempts keep them if they failed. A job may
+// be snoozed any number of times.
 const KeptAttempts = lifecycle.KeptAttempts
 
-// AttemptPage is attempts of a job that have ended: some that failed, and the others between them.
+// AttemptPage is a page of a job's ended attempts: some that failed, and the others between them.
 type AttemptPage struct {
 	Failed     []AttemptEnd   // attempts that did not end well, in order
 	Others     []AttemptEnd   // attempts that were snoozed, released or cancelled, in order
 	Unrecorded []AttemptRange // attempts without a row, in order
-	Next       int64          // the before of the page of earlier attempts; 0 if there is none
+	Next       int64          // the before of the next page, of earlier attempts; 0 if there is none
 }
 
-// AttemptRange is attempts of a job that follow each other.
+// AttemptRange is a range of consecutive attempts of a job.
 type AttemptRange struct {
 	First int `json:"first"`
 	Last  int `json:"last"`
@@ -57,9 +57,9 @@ func (in *Inspector) Errors(ctx context.Context, id int64) ([]AttemptEnd, error)
 	}
 }
 
-// Attempts returns the latest attempts of a job, apart from one that runs or in which the job is done: at most limit that failed, and the
-// others between these and after them. There are none for an unknown id. 0 means a limit of 100. before is 0 for the first page, and then the Next of
-// the page before.
+// Attempts returns the latest attempts of a job, except one that runs or in which the job is done: at most limit that failed, and the
+// others between these and after them. It returns none for an unknown id. 0 means a limit of 100. before is 0 for the first page, and then
+// the previous page's Next.
 func (in *Inspector) Attempts(ctx context.Context, id, before int64, limit int) (AttemptPage, error) {
 	n, err := pageSize(limit)
 	if err == nil {
@@ -76,9 +76,9 @@ func (in *Inspector) Attempts(ctx context.Context, id, before int64, limit int) 
 		return AttemptPage{}, fmt.Errorf("list attempts of job %d: %w", id, err)
 	}
 	var page AttemptPage
-	first, last := 1, int(read.job.Attempt) // that belong to the page
+	first, last := 1, int(read.job.Attempt) // the bounds of the page
 	if read.job.WorkerID != 0 {
-		last-- // it is the job's row that has this one
+		last-- // the job's row holds this one
 	}
 	if rows := read.failed; int64(len(rows)) > n {
 		page.Next, first = rows[n-1].ID, int(rows[n].Attempt)+1
@@ -96,7 +96,7 @@ func (in *Inspector) Attempts(ctx context.Context, id, before int64, limit int) 
 	return page, nil
 }
 
-// attemptRows are rows of a job's attempts, the latest first.
+// attemptRows holds rows of a job's attempts, the latest first.
 type attemptRows struct {
 	job            db.GetJobFenceRow
 	failed, others []db.ListJobErrorsRow
@@ -129,7 +129,7 @@ func (in *Inspector) attemptEnds(kind string, rows []db.ListJobErrorsRow) []Atte
 	return list
 }
 
-// unrecorded returns the attempts from first to last that are none of ends, which are in order.
+// unrecorded returns the attempts from first to last that are not in ends, which are in order.
 func unrecorded(first, last int, ends []AttemptEnd) []AttemptRange {
 	var list []AttemptRange
 	if first > last {

@@ -13,17 +13,17 @@ import (
 
 // AttemptEnd is an attempt that did not end well, or that was snoozed, released or cancelled.
 type AttemptEnd struct {
-	Attempt   int        `json:"attempt"` // 0 of a job that expired before it was claimed
+	Attempt   int        `json:"attempt"` // 0 for a job that expired before it was claimed
 	Cause     jobs.Cause `json:"cause"`
 	Message   string     `json:"message"`
 	Stack     string     `json:"stack,omitempty"`
 	Worker    string     `json:"worker,omitempty"`    // empty if the worker's row was pruned
 	Host      string     `json:"host,omitempty"`      // of the worker
-	StartedAt time.Time  `json:"started_at,omitzero"` // zero if the job was given back or put off before it started
+	StartedAt time.Time  `json:"started_at,omitzero"` // zero if the job was released or put off before it started
 	EndedAt   time.Time  `json:"ended_at"`
 }
 
-// Attempt is one attempt of a job as the job's row has it.
+// Attempt is one attempt of a job, as its row holds it.
 type Attempt struct {
 	Attempt   int       `json:"attempt"`
 	Worker    string    `json:"worker,omitempty"` // empty if the worker's row was pruned
@@ -32,8 +32,8 @@ type Attempt struct {
 	EndedAt   time.Time `json:"ended_at,omitzero"` // zero while it runs
 }
 
-// LastAttempt returns the attempt that runs, or the one in which a job ended, and its worker; nil if the job waits or ended without
-// running. [Inspector.Attempts] has those before it.
+// LastAttempt returns the attempt that runs, or the one in which a job ended, with its worker; nil if the job waits or ended
+// without running. [Inspector.Attempts] returns earlier attempts.
 func (in *Inspector) LastAttempt(ctx context.Context, job jobs.Job) (*Attempt, error) {
 	if job.WorkerID == 0 || job.Attempt == 0 {
 		return nil, nil

@@ -22,27 +22,27 @@ type Action = jobtype.Action
 const (
 	ActionEnqueue    = jobtype.ActionEnqueue    // added jobs
 	ActionRetry      = jobtype.ActionRetry      // made jobs due now
-	ActionCancel     = jobtype.ActionCancel     // ended jobs, or asked the workers that run them to
+	ActionCancel     = jobtype.ActionCancel     // ended jobs, or asked their workers to end them
 	ActionUpdate     = jobtype.ActionUpdate     // changed jobs that had not started
 	ActionDelete     = jobtype.ActionDelete     // removed jobs
 	ActionRekey      = jobtype.ActionRekey      // encrypted jobs with another key
-	ActionForget     = jobtype.ActionForget     // erased what jobs of a user carried
+	ActionForget     = jobtype.ActionForget     // erased the data in a user's jobs
 	ActionPrune      = jobtype.ActionPrune      // removed jobs that ended long ago
 	ActionPause      = jobtype.ActionPause      // stopped claims from a queue
-	ActionResume     = jobtype.ActionResume     // allowed them again
+	ActionResume     = jobtype.ActionResume     // allowed these claims again
 	ActionPauseKind  = jobtype.ActionPauseKind  // stopped claims of a kind's jobs from a queue
-	ActionResumeKind = jobtype.ActionResumeKind // allowed them again
+	ActionResumeKind = jobtype.ActionResumeKind // allowed these claims again
 	ActionMark       = jobtype.ActionMark       // marked fields of a kind as sensitive
 	ActionUnmark     = jobtype.ActionUnmark     // removed such marks
 
 	ActionRevealErrors = jobtype.ActionRevealErrors // read errors that are encrypted; changed nothing
 
-	ActionSetRetention    = jobtype.ActionSetRetention    // said how long some ended jobs are kept
-	ActionRemoveRetention = jobtype.ActionRemoveRetention // took that back
+	ActionSetRetention    = jobtype.ActionSetRetention    // set how long some ended jobs are kept
+	ActionRemoveRetention = jobtype.ActionRemoveRetention // removed such a rule
 
 	ActionSchedule       = jobtype.ActionSchedule       // added or replaced a schedule
-	ActionPauseSchedule  = jobtype.ActionPauseSchedule  // stopped it
-	ActionResumeSchedule = jobtype.ActionResumeSchedule // let it go on
+	ActionPauseSchedule  = jobtype.ActionPauseSchedule  // stopped a schedule
+	ActionResumeSchedule = jobtype.ActionResumeSchedule // resumed it
 	ActionRunSchedule    = jobtype.ActionRunSchedule    // enqueued its job at once
 	ActionDeleteSchedule = jobtype.ActionDeleteSchedule // removed it
 )
@@ -50,27 +50,27 @@ const (
 // Actions returns all actions.
 func Actions() []Action { return jobtype.Actions() }
 
-// AuditEntry is a change that an actor made in one transaction. Which fields are set depends on the action.
+// AuditEntry is a change that an actor made in one transaction. The action determines which fields are set.
 type AuditEntry struct {
 	ID     int64           `json:"id"`
 	At     time.Time       `json:"at"`
 	Actor  string          `json:"actor"`
 	Action Action          `json:"action"`
-	JobID  int64           `json:"job_id,omitempty"` // of a change of one job
+	JobID  int64           `json:"job_id,omitempty"` // for a change of one job
 	Kind   string          `json:"kind,omitempty"`
 	Queue  string          `json:"queue,omitempty"`
-	Jobs   int64           `json:"jobs"`              // how many jobs were changed
-	JobIDs []int64         `json:"job_ids,omitempty"` // of a change of up to 1000 jobs
+	Jobs   int64           `json:"jobs"`              // number of changed jobs
+	JobIDs []int64         `json:"job_ids,omitempty"` // for a change of up to 1000 jobs
 	Detail json.RawMessage `json:"detail,omitempty"`  // an object, such as the filter that found the jobs: see [jobs.AuditDetail]
 }
 
-// AuditFilter says which entries Audit returns. Zero values do not filter.
+// AuditFilter selects the entries that Audit returns. Zero values do not filter.
 type AuditFilter struct {
 	Actor  string
 	Action Action
 	Job    int64 // changes of this job, alone or with others
 	Since  time.Time
-	After  int64 // entries older than the one with this id: the last id of the page before
+	After  int64 // entries older than the one with this id: the last id of the previous page
 	Limit  int   // 100 when 0; at most MaxPage
 }
 
@@ -84,7 +84,7 @@ func (in *Inspector) Audit(ctx context.Context, f AuditFilter) ([]AuditEntry, er
 	return list, nil
 }
 
-// checkAction returns what is wrong with the action of a filter. Of one that does not exist there would be no entry.
+// checkAction returns an error unless the action of a filter exists: an unknown one would match no entry.
 func checkAction(a Action) error {
 	if a == "" || slices.Contains(Actions(), a) {
 		return nil
@@ -134,7 +134,7 @@ func entryFromRow(r db.JobAudit) AuditEntry {
 	}
 }
 
-// idsFromColumn returns the ids of a JSON list. It leaves out what another program put there and is no id.
+// idsFromColumn returns the ids of a JSON list, without elements that are no ids, which another program may have put there.
 func idsFromColumn(s *string) (ids []int64) {
 	if s == nil {
 		return nil
@@ -147,7 +147,7 @@ func idsFromColumn(s *string) (ids []int64) {
 	return ids
 }
 
-// listFromColumn returns the elements of a JSON list, and none of what is not a list.
+// listFromColumn returns the elements of a JSON list, and none of anything else.
 func listFromColumn(s string) (list []json.RawMessage) {
 	if err := json.Unmarshal([]byte(s), &list); err != nil {
 		return nil

@@ -14,20 +14,20 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Count is how many jobs of a queue and kind have a status.
+// Count is the number of jobs of a queue and kind with one status.
 type Count struct {
 	Queue  string      `json:"queue"`
 	Kind   string      `json:"kind"`
 	Status jobs.Status `json:"status"`
 	Jobs   int64       `json:"jobs"`
 
-	// Since is, of pending and scheduled jobs, when the first of them fell or will fall due. Successors will do so at no known time.
+	// Since is, for pending and scheduled jobs, when the first of them fell or will fall due. Successors fall due at no known time.
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Counts returns the number of jobs of each queue, kind and status, in this order. Counts of 0 are left out. It does not read
-// jobs that ended, however many are kept: every write keeps their counts up to date. Programs that change rows by SQL of their
-// own may make the counts wrong: see [Inspector.Recount].
+// Counts returns the number of jobs of each queue, kind and status, in this order, without counts of 0. It does not read ended
+// jobs, whatever their number: every write keeps their counts up to date. Programs that change rows by their own SQL may make
+// the counts wrong: see [Inspector.Recount].
 func (in *Inspector) Counts(ctx context.Context) ([]Count, error) {
 	var list []Count
 	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
@@ -44,7 +44,7 @@ func (in *Inspector) Counts(ctx context.Context) ([]Count, error) {
 // statusDue marks the counts of scheduled jobs that are due and not promoted yet, which are counted as scheduled too.
 const statusDue jobs.Status = "due"
 
-// countJobs returns the counts, and apart from them those of scheduled jobs that are due at a time.
+// countJobs returns the counts, and separately those of scheduled jobs that are due at a time.
 func countJobs(ctx context.Context, q db.Querier, now time.Time) (counts, due []Count, err error) {
 	rows, err := q.CountJobs(ctx, core.Micros(now))
 	if err != nil {
@@ -63,7 +63,7 @@ func countJobs(ctx context.Context, q db.Querier, now time.Time) (counts, due []
 	}
 	order := jobs.Statuses()
 	maps.DeleteFunc(sums, func(_ key, sum Count) bool { return sum.Jobs == 0 })
-	// The server may order texts by a collation.
+	// The server may sort texts by a collation.
 	sorted := slices.SortedFunc(maps.Values(sums), func(a, b Count) int {
 		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind),
 			cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status)))
@@ -78,11 +78,11 @@ func countJobs(ctx context.Context, q db.Querier, now time.Time) (counts, due []
 	return counts, due, nil
 }
 
-// Recount counts the jobs that ended by reading them all, and corrects what [Inspector.Counts] returns. It returns how many
-// counts were wrong. It is needed only after jobs were changed by SQL other than the library's. It blocks no enqueue and no
-// worker: it reads a snapshot, and writes the differences in a brief transaction. Until it has read all jobs, SQLite's WAL and
-// PostgreSQL's dead rows grow with what others write. In a caller's transaction on SQLite it blocks all writers until the
-// transaction ends, and returns [jobs.ErrBusy] while another recount is under way.
+// Recount counts the ended jobs by reading them all, and corrects the counts of [Inspector.Counts]. It returns the number of
+// wrong counts. It is needed only after SQL other than the library's has changed jobs. It blocks no enqueue and no worker: it
+// reads a snapshot, and writes the differences in a short transaction. Until it has read all jobs, SQLite's WAL and
+// PostgreSQL's dead rows grow with the writes of others. In a caller's transaction on SQLite it blocks all writers until the
+// transaction ends, and returns [jobs.ErrBusy] during another recount.
 func (in *Inspector) Recount(ctx context.Context) (int64, error) {
 	wrong, err := in.recount(ctx)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// MostReported is how many failed jobs [Inspector.FailedReport] groups at most: the latest ones.
+// MostReported is the largest number of failed jobs that [Inspector.FailedReport] groups: the latest ones.
 const MostReported = 2000
 
-// FailedReport is failed jobs, grouped by kind, cause and the pattern of their errors.
+// FailedReport groups failed jobs by kind, cause and the pattern of their errors.
 type FailedReport struct {
 	Groups []FailedGroup `json:"groups"` // the most frequent first, then the one with the latest failure
-	Jobs   int64         `json:"jobs"`   // how many failed jobs all groups have together, with those that the limit left out
+	Jobs   int64         `json:"jobs"`   // number of failed jobs in all groups, with those that the limit left out
 	Older  bool          `json:"older"`  // there may be older failed jobs, which are in no group: see [MostReported]
 }
 
@@ -48,8 +48,8 @@ type FailedText struct {
 	ExampleID int64     `json:"example_id"`
 }
 
-// ErrorPattern returns the pattern of an error: "#" stands for a number, an id or hexadecimal digits, and "…" for quoted words. It
-// has at most 1000 characters. The pattern of an encrypted error is the text that stands in its place: its hash tells equal errors from others.
+// ErrorPattern returns the pattern of an error: "#" replaces a number, an id or hexadecimal digits, and "…" quoted words. It has at most
+// 1000 characters. The pattern of an encrypted error is its replacement text, whose hash tells equal errors from others.
 func ErrorPattern(text string) string {
 	if strings.HasPrefix(text, strings.TrimSuffix(jobs.Encrypted, "]")+" ") && strings.HasSuffix(text, "]") && len(text) <= errorpattern.MaxLength {
 		return text
@@ -57,14 +57,14 @@ func ErrorPattern(text string) string {
 	return errorpattern.Of(text)
 }
 
-// FailedFilter says which failed jobs a method returns or changes. Zero values do not filter.
+// FailedFilter selects the failed jobs that a method returns or changes. Zero values do not filter.
 type FailedFilter struct {
 	Kind  string
 	Since time.Time
 	Limit int // 100 when 0; at most MaxPage
 }
 
-// check returns the number of rows that the limit asks for, and an InvalidError for a filter that is not valid.
+// check returns the number of rows for the limit, and an InvalidError for an invalid filter.
 func (f FailedFilter) check() (int64, error) {
 	if err := checkFilter("kind", f.Kind, jobs.MaxNameLength); err != nil {
 		return 0, err
@@ -73,7 +73,7 @@ func (f FailedFilter) check() (int64, error) {
 }
 
 // FailedReport groups the latest [MostReported] failed jobs that match the filter by kind, cause and pattern of the error. The
-// cause of a job is that of its last attempt that failed. The filter's Limit bounds the number of groups.
+// cause of a job is that of its last failed attempt. The filter's Limit bounds the number of groups.
 func (in *Inspector) FailedReport(ctx context.Context, f FailedFilter) (FailedReport, error) {
 	n, err := f.check()
 	if err != nil {
@@ -106,7 +106,7 @@ func (in *Inspector) groupFailed(rows []db.ReportFailedJobsRow) []FailedGroup {
 	}
 	texts, groups := map[key]*FailedText{}, map[key]*FailedGroup{}
 	for _, r := range rows {
-		text := in.view().Text(r.Kind, cipher.Error, r.Error) // the same one for many that are hidden
+		text := in.view().Text(r.Kind, cipher.Error, r.Error) // equal for many that are hidden
 		one := FailedText{text, r.Jobs, core.Time(r.FirstSeen), core.Time(r.LastSeen), r.ExampleID}
 		if same := texts[key{r.Kind, r.Cause, text}]; same != nil {
 			same.add(one)
@@ -132,7 +132,7 @@ func (in *Inspector) groupFailed(rows []db.ReportFailedJobsRow) []FailedGroup {
 	return list
 }
 
-// add adds the jobs of another one with the same error.
+// add adds the jobs of other, which has the same error.
 func (t *FailedText) add(other FailedText) {
 	t.Jobs += other.Jobs
 	if other.FirstSeen.Before(t.FirstSeen) {
@@ -146,7 +146,7 @@ func (t *FailedText) add(other FailedText) {
 	}
 }
 
-// conclude sorts the texts and sums them up.
+// conclude sorts the texts and adds them up.
 func (g *FailedGroup) conclude() {
 	slices.SortFunc(g.Texts, frequent)
 	all := g.Texts[0]
@@ -161,7 +161,7 @@ func (g FailedGroup) sum() FailedText {
 	return FailedText{g.Error, g.Jobs, g.FirstSeen, g.LastSeen, g.ExampleID}
 }
 
-// frequent is the order of the report.
+// frequent compares texts in the order of the report.
 func frequent(a, b FailedText) int {
 	return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), b.LastSeen.Compare(a.LastSeen), cmp.Compare(b.ExampleID, a.ExampleID))
 }
@@ -175,8 +175,8 @@ type Failure struct {
 	FailedAt time.Time `json:"failed_at"`
 }
 
-// Failures returns summaries of failed jobs, the latest first. before is the last one of the page before, and the zero value for
-// the first page.
+// Failures returns summaries of failed jobs, the latest first. before is the last one of the previous page, and the zero value
+// for the first page.
 func (in *Inspector) Failures(ctx context.Context, f FailedFilter, before Failure) ([]Failure, error) {
 	var rows []db.ListFailedJobsRow
 	err := in.readFailed(ctx, f, before.FailedAt, before.ID, func(_ context.Context, _ db.Querier, list []db.ListFailedJobsRow) error {
@@ -193,15 +193,15 @@ func (in *Inspector) Failures(ctx context.Context, f FailedFilter, before Failur
 	return list, nil
 }
 
-// shortError returns the beginning of a failed job's error. Of one that is encrypted the statement returns the whole.
+// shortError returns the beginning of a failed job's error. The statement returns an encrypted error whole.
 func (in *Inspector) shortError(r db.ListFailedJobsRow) string {
 	const most = 1000
 	text := []rune(in.view().Text(r.Kind, cipher.Error, r.Error))
 	return string(text[:min(most, len(text))])
 }
 
-// ListFailed returns failed jobs, the latest first. before is the last job of the page before, and the zero value for the first
-// page. A page is cut short where jobs are large. A page is empty only when no jobs are left.
+// ListFailed returns failed jobs, the latest first. before is the last job of the previous page, and the zero value for the
+// first page. A page may be shorter where jobs are large. It is empty only if no jobs are left.
 func (in *Inspector) ListFailed(ctx context.Context, f FailedFilter, before jobs.Job) ([]jobs.Job, error) {
 	beforeTime, beforeID := before.FinishedAt, before.ID
 	for {
@@ -224,7 +224,7 @@ func (in *Inspector) ListFailed(ctx context.Context, f FailedFilter, before jobs
 	}
 }
 
-// readStillFailed reads the jobs of a page, as many as its bytes allow, without those that were changed since.
+// readStillFailed reads the jobs of a page, up to its limit of bytes, without those that were changed since.
 func readStillFailed(ctx context.Context, q db.Querier, heads []db.ListFailedJobsRow) ([]db.Job, error) {
 	n, bytes := 0, int64(0)
 	for _, head := range heads {
@@ -262,7 +262,7 @@ func (in *Inspector) readFailed(
 	params := db.ListFailedJobsParams{
 		Since: since(f.Since), BeforeTime: math.MaxInt64, BeforeID: math.MaxInt64, Kind: core.Optional(f.Kind),
 	}
-	if beforeID != 0 { // a plain UPDATE may have ended a job at the time 0, which is the zero time
+	if beforeID != 0 { // a plain UPDATE may have ended a job at time 0, the zero time
 		params.BeforeTime, params.BeforeID = since(beforeTime), beforeID
 	}
 	var err error

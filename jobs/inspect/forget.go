@@ -15,26 +15,27 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Forgotten is what [Inspector.Forget] did.
+// Forgotten is the result of [Inspector.Forget].
 type Forgotten struct {
-	Cancelled int      `json:"cancelled"` // live jobs of the user that were cancelled, or whose workers were asked to
-	Erased    int      `json:"erased"`    // jobs that were erased
-	Live      int      `json:"live"`      // jobs that had not ended, such as those that run: forget the user again when they have
+	Cancelled int      `json:"cancelled"` // live jobs of the user that were cancelled, or whose workers were asked to cancel
+	Erased    int      `json:"erased"`    // erased jobs
+	Live      int      `json:"live"`      // jobs that had not ended, such as running ones: forget the user again after their end
 	Schedules []string `json:"schedules"` // schedules of the user that were deleted
 }
 
-// Forget cancels the live jobs of a user, deletes the schedules whose jobs are the user's, and then erases what the user's ended jobs carry:
-// payloads, metadata, tags, progress, results, errors and stacks. What stays is that there were jobs: their kinds, times and counts, the user
-// id, and their unique keys and request ids, by which nothing is enqueued twice. An erased job has the payload [jobs.Forgotten] and cannot be
-// retried. A schedule that a program declares comes back with its next runner: take it out of the program first.
+// Forget cancels the live jobs of a user, deletes the schedules whose jobs are the user's, and then erases the data in the user's ended
+// jobs: payloads, metadata, tags, progress, results, errors and stacks. It keeps the fact that there were jobs: their kinds, times and
+// counts, the user id, and their unique keys and request ids, by which nothing is enqueued twice. An erased job has the payload
+// [jobs.Forgotten] and cannot be retried. A schedule that a program declares comes back with its next runner: remove it from the program
+// first.
 //
-// It is done in transactions of a few hundred jobs and can be repeated. The audit log records it with the user id, if the context has an
-// actor. The error is a [jobs.RefusedError] when the database refused to erase some of them; all others are erased.
+// It works in transactions of a few hundred jobs and can be repeated. The audit log records it with the user id, if the context has an
+// actor. The error is a [jobs.RefusedError] when the database refused to erase some jobs; all others are erased.
 //
-// It cannot reach backups, replicas, logs, what the audit log has of filters and of names of schedules, what handlers have written elsewhere,
-// and what a database keeps of old rows: on SQLite in free pages until VACUUM and in the WAL until a checkpoint that truncates it, on
-// PostgreSQL in the files of the tables until VACUUM FULL, in its statistics until ANALYZE, and in the WAL: docs/security.md. There an
-// enqueue in a transaction that is open meanwhile adds its job afterwards.
+// It cannot reach backups, replicas, logs, filters and names of schedules in the audit log, data that handlers have written elsewhere, and
+// old rows that a database keeps: on SQLite in free pages until VACUUM and in the WAL until a checkpoint that truncates it, on PostgreSQL
+// in the files of the tables until VACUUM FULL, in its statistics until ANALYZE, and in the WAL: docs/security.md. There an enqueue in a
+// transaction that is open meanwhile adds its job afterwards.
 func (in *Inspector) Forget(ctx context.Context, userID string) (Forgotten, error) {
 	done := Forgotten{Schedules: []string{}}
 	err := core.CheckText("user id", userID, jobs.MaxKeyLength)
@@ -111,7 +112,7 @@ func (in *Inspector) eachSchedule(ctx context.Context, fn func(db.Schedule) erro
 	}
 }
 
-// deleteScheduleOf deletes a schedule if its jobs are a user's by now.
+// deleteScheduleOf deletes a schedule if its jobs still are a user's.
 func deleteScheduleOf(ctx context.Context, q db.Querier, name, userID string) (bool, error) {
 	row, err := schedule.Get(ctx, q, name)
 	if errors.Is(err, jobtype.ErrNoSchedule) || err == nil && userOf(row) != userID {
@@ -123,7 +124,7 @@ func deleteScheduleOf(ctx context.Context, q db.Querier, name, userID string) (b
 	return schedule.Delete(ctx, q, name)
 }
 
-// userOf returns the user of a schedule's jobs; "" for none, and for options of another program that cannot be read.
+// userOf returns the user of a schedule's jobs, or "" for none and for options of another program that cannot be read.
 func userOf(row db.Schedule) string {
 	var options struct {
 		UserID string `json:"user_id"`
@@ -185,7 +186,7 @@ func (in *Inspector) eraseAllOf(ctx context.Context, userID string, done *Forgot
 			switch {
 			case !jobs.Status(row.Status).Final():
 				done.Live++
-			case row.Carries != 0: // the others are erased, by an earlier call
+			case row.Carries != 0: // an earlier call erased the others
 				ended = append(ended, row.ID)
 			}
 		}
@@ -207,8 +208,8 @@ func (in *Inspector) eraseAllOf(ctx context.Context, userID string, done *Forgot
 	})
 }
 
-// erase erases jobs of a user that have ended. It returns the jobs that carried something, and how many jobs live again, because they were
-// retried meanwhile.
+// erase erases ended jobs of a user. It returns the jobs that held data, and the number of jobs that live again because they were retried
+// meanwhile.
 func erase(ctx context.Context, q db.Querier, userID string, ids []int64) (erased []int64, live int, err error) {
 	for _, id := range ids {
 		rows, ended, err := eraseJob(ctx, q, userID, id)
@@ -224,13 +225,13 @@ func erase(ctx context.Context, q db.Querier, userID string, ids []int64) (erase
 	return erased, live, nil
 }
 
-// eraseJob erases what a job carries, if it has ended or is gone. rows is how many rows carried something.
+// eraseJob erases a job's data, if it has ended or is gone. rows is the number of rows that held data.
 func eraseJob(ctx context.Context, q db.Querier, userID string, id int64) (rows int64, ended bool, err error) {
 	row := db.ForgetJobParams{ID: id, UserID: userID}
 	if rows, err = q.ForgetJob(ctx, row); err != nil {
 		return 0, false, err
 	}
-	if rows == 0 { // it lives, is gone, or carries nothing in its row
+	if rows == 0 { // it lives, is gone, or its row holds no data
 		fence, err := q.GetJobFence(ctx, id)
 		if err = core.NotFound(err); errors.Is(err, jobtype.ErrNotFound) {
 			return 0, true, nil

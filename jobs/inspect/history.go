@@ -15,20 +15,20 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// mostIntervals bounds the number of intervals of a History.
+// mostIntervals is the largest number of intervals of a History.
 const mostIntervals = 3000
 
-// HistoryFilter says what [Inspector.History] returns. The zero value means the last hour of all jobs by the minute.
+// HistoryFilter selects what [Inspector.History] returns. The zero value means the last hour of all jobs by the minute.
 type HistoryFilter struct {
 	Queue string        // if not empty, only of this queue
 	Kind  string        // if not empty, only of this kind
 	Since time.Time     // an hour before Until if zero
 	Until time.Time     // now if zero
-	Step  time.Duration // whole minutes; 0 means a minute, or a quarter of an hour where minutes are not kept that long
+	Step  time.Duration // whole minutes; 0 means a minute, or a quarter of an hour for times whose minutes are removed
 }
 
-// Latency is how long jobs waited or ran. Its quantiles are estimated from buckets of durations, whose bounds are a factor of
-// two apart. A zero Latency means no jobs.
+// Latency summarises the times that jobs waited or ran. Its quantiles are estimates from buckets of durations, whose bounds
+// are a factor of two apart. A zero Latency means no jobs.
 type Latency struct {
 	Jobs int64         `json:"jobs"`
 	P50  time.Duration `json:"p50"`
@@ -36,29 +36,28 @@ type Latency struct {
 	P99  time.Duration `json:"p99"`
 }
 
-// Interval counts what happened in one step of time.
+// Interval counts the events of one step of time.
 type Interval struct {
 	Start     time.Time `json:"start"`
 	Done      int64     `json:"done"`
 	Failed    int64     `json:"failed"` // for good
 	Cancelled int64     `json:"cancelled"`
-	Retried   int64     `json:"retried"` // failed attempts of jobs that got another attempt
+	Retried   int64     `json:"retried"` // failed attempts of jobs with an attempt left
 	Crashed   int64     `json:"crashed"` // attempts whose process ended or whose lease ran out
-	Wait      Latency   `json:"wait"`    // from when jobs fell due until their handlers began
-	Run       Latency   `json:"run"`     // of the handlers
+	Wait      Latency   `json:"wait"`    // from the due time of jobs until their handlers began
+	Run       Latency   `json:"run"`     // time in the handlers
 }
 
-// History counts what became of jobs, in steps of time.
+// History counts the events of jobs, in steps of time.
 type History struct {
 	Step      time.Duration `json:"step"`
 	Intervals []Interval    `json:"intervals"` // the earliest first, without gaps
 	Total     Interval      `json:"total"`
 }
 
-// History returns what became of jobs in steps of time: by the minute for the last 6 hours, by quarters of an hour for the
-// last 30 days. The counts of events are exact and outlive the jobs. How long jobs waited and ran is known up to some seconds
-// ago, and not of the last seconds before a process was killed. The error is a [jobs.InvalidError] for a filter that is not
-// valid.
+// History counts the events of jobs in steps of time: by the minute for the last 6 hours, by quarters of an hour for the last
+// 30 days. The counts are exact and outlive the jobs. The times that jobs waited and ran are known up to some seconds ago,
+// and not for the last seconds before a process was killed. The error is a [jobs.InvalidError] for an invalid filter.
 func (in *Inspector) History(ctx context.Context, f HistoryFilter) (History, error) {
 	list, err := in.histories(ctx, f, []string{f.Queue})
 	if err != nil {
@@ -67,9 +66,9 @@ func (in *Inspector) History(ctx context.Context, f HistoryFilter) (History, err
 	return list[0], nil
 }
 
-// Histories returns the [Inspector.History] of several queues, read at once. An empty name stands for all queues together. The
-// filter's own Queue is not used. A name that no queue can have gives an empty history and no error: another program may
-// have added a job under such a name, and [Inspector.Queues] returns it.
+// Histories returns the [Inspector.History] of several queues, read at once. An empty name means all queues together. It
+// ignores the filter's Queue. A name that no queue can have returns an empty history and no error: another program may have
+// added a job under such a name, and [Inspector.Queues] returns it.
 func (in *Inspector) Histories(ctx context.Context, f HistoryFilter, queues ...string) ([]History, error) {
 	if len(queues) == 0 {
 		return nil, nil
@@ -111,7 +110,7 @@ func (in *Inspector) histories(ctx context.Context, f HistoryFilter, queues []st
 		if s := byQueue[row.Queue]; s != nil {
 			s.add(at, row)
 		}
-		// Rows that are not added up yet stand for one queue each: there is none for the sum of all.
+		// Rows that are not added up yet count for one queue each: there is none for the sum of all.
 		if s := byQueue[""]; s != nil && row.Noted == 1 {
 			s.add(at, row)
 		}
@@ -154,8 +153,8 @@ func (f *HistoryFilter) complete(now time.Time) error {
 	return nil
 }
 
-// starts returns the beginnings of the steps of a length, as a JSON list. It leaves out steps older than twice the time for
-// which they are kept: they are there only when no worker has removed anything.
+// starts returns the start times of the steps of a length, as a JSON list. It omits steps older than twice their retention:
+// they exist only if no worker has removed anything.
 func (f *HistoryFilter) starts(length time.Duration, now time.Time) string {
 	keep := stats.KeepFine
 	if length == stats.CoarseStep {
@@ -175,7 +174,7 @@ func (f *HistoryFilter) starts(length time.Duration, now time.Time) string {
 	return core.JSONIDs(list)
 }
 
-// series adds up what happened in a queue.
+// series adds up the events in a queue.
 type series struct {
 	steps []step
 	total step
@@ -194,7 +193,7 @@ func (s *series) history(f HistoryFilter) History {
 	return h
 }
 
-// step adds up what happened in one step of time.
+// step adds up the events of one step of time.
 type step struct {
 	events    map[string]int64
 	wait, run map[int64]int64 // number of durations by bucket

@@ -14,17 +14,17 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Inspector reads and changes the jobs of a client's queue. Make one with [New]; it has no zero value. It holds no resources,
-// and all its methods may be called concurrently unless the client works inside a transaction.
+// Inspector reads and changes the jobs of a client's queue. Make one with [New]; its zero value is not usable. It holds no
+// resources, and all its methods may be called concurrently unless the client works inside a transaction.
 type Inspector struct {
 	scope *engine.Scope
 }
 
-// New returns an inspector of the client's queue. Like the client, it redacts what kinds mark as sensitive unless the client is
-// Revealed, and works inside a caller's transaction when the client does.
+// New returns an inspector of the client's queue. Like the client, it redacts sensitive fields unless the client is Revealed,
+// and works inside a caller's transaction when the client does.
 func New(client *jobs.Client) *Inspector { return &Inspector{engine.ScopeOf(client)} }
 
-// view is what the inspector shows of jobs.
+// view returns the rules by which the inspector redacts jobs.
 func (in *Inspector) view() redact.View {
 	return redact.View{Revealed: in.scope.Revealed, Errors: in.scope.Errors, Cipher: in.scope.Cipher}
 }
@@ -41,12 +41,12 @@ func (in *Inspector) show(ctx context.Context, q db.Querier, rows []db.Job) ([]j
 	return list, jobrow.FillAll(ctx, q, list)
 }
 
-// MaxPage is how many rows one call to a method that lists returns at most.
+// MaxPage is the largest number of rows that one call of a list method returns.
 const MaxPage = 1000
 
 const defaultPage = 100
 
-// pageSize returns the number of rows that a limit asks for, and an InvalidError for one that is not allowed.
+// pageSize returns the number of rows for a limit, and an InvalidError for a limit that is not allowed.
 func pageSize(limit int) (int64, error) {
 	if limit == 0 {
 		return defaultPage, nil
@@ -57,8 +57,8 @@ func pageSize(limit int) (int64, error) {
 	return int64(limit), nil
 }
 
-// checkFilter returns an InvalidError for a text that no row can have, such as one with a NUL: PostgreSQL takes no such
-// parameter. An empty text is no filter.
+// checkFilter returns an InvalidError for a text that no row can have, such as one with a NUL: PostgreSQL rejects such
+// parameters. An empty text is no filter.
 func checkFilter(field, text string, most int) error {
 	if text == "" {
 		return nil
@@ -66,7 +66,7 @@ func checkFilter(field, text string, most int) error {
 	return core.CheckText(field, text, most)
 }
 
-// since returns a filter's time as a parameter: 0, which every row is after, for the zero time.
+// since returns a filter's time as a parameter; for the zero time 0, which is before every row.
 func since(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -82,5 +82,5 @@ func checkCursor(field string, id int64) error {
 	return nil
 }
 
-// Now returns the time by the clock that leases and due times are compared with: on PostgreSQL the server's.
+// Now returns the time of the clock for leases and due times: on PostgreSQL the server's.
 func (in *Inspector) Now() time.Time { return in.scope.Now() }

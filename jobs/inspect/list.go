@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Filter says which jobs are listed. Zero values do not filter.
+// Filter selects the jobs to list. Zero values do not filter.
 type Filter struct {
 	Status jobs.Status
 	Kind   string
@@ -20,24 +20,24 @@ type Filter struct {
 	UserID string
 	Tag    string
 
-	// Text is a part of the job's kind, payload, last error, request id, unique key or user id, or is its id. The payload is
+	// Text matches a part of the job's kind, payload, last error, request id, unique key or user id, or its whole id. The payload is
 	// searched as JSON text, and not at all if the kind marks anything as sensitive. The case of ASCII letters is ignored.
 	Text string
 
-	After int64 // jobs enqueued before the one with this id: the last id of the page before
+	After int64 // jobs enqueued before the one with this id: the last id of the previous page
 	Limit int   // 100 when 0; at most MaxPage
 }
 
 // Page is a part of a list of jobs.
 type Page struct {
 	Jobs []jobs.Job
-	Next int64 // the After of the next page; 0 when there are no more jobs
+	Next int64 // the After of the next page; 0 on the last page
 }
 
-// pageBytes bounds the sum of a page's large columns.
+// pageBytes is the largest sum of the sizes of a page's large columns.
 const pageBytes = 8 << 20
 
-// List returns jobs, newest first: as many as the filter's Limit if there are, however long the search takes.
+// List returns jobs, newest first: the filter's Limit of them if there are that many, however long the search takes.
 func (in *Inspector) List(ctx context.Context, f Filter) ([]jobs.Job, error) {
 	list := []jobs.Job{}
 	for {
@@ -58,7 +58,7 @@ func (in *Inspector) List(ctx context.Context, f Filter) ([]jobs.Job, error) {
 }
 
 // ListPage returns jobs, newest first. It bounds the work of one call: a page may have fewer jobs than the filter's Limit, or
-// none, and yet a Next, where the search goes on. A page is also cut short where jobs are large.
+// none, and still a Next, where the search continues. A page may also be shorter where jobs are large.
 func (in *Inspector) ListPage(ctx context.Context, f Filter) (Page, error) {
 	params, err := f.params()
 	if err != nil {
@@ -76,7 +76,7 @@ func (in *Inspector) ListPage(ctx context.Context, f Filter) (Page, error) {
 	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		s := search{filter: f, params: params, before: cmp.Or(f.After, math.MaxInt64)}
 		err := s.run(ctx, q)
-		s.next = max(0, s.next) // no cursor leads below the first id that the schema allows
+		s.next = max(0, s.next) // no cursor is below the first id that the schema allows
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (in *Inspector) ListPage(ctx context.Context, f Filter) (Page, error) {
 	return p, nil
 }
 
-// params returns the statement's parameters, and an InvalidError for a filter that matches nothing by its form.
+// params returns the statement's parameters, and an InvalidError for a filter that cannot match any row.
 func (f Filter) params() (db.FindJobsParams, error) {
 	params := db.FindJobsParams{
 		Status: core.Optional(string(f.Status)), Kind: core.Optional(f.Kind), Queue: core.Optional(f.Queue), UserID: core.Optional(f.UserID),

@@ -15,23 +15,23 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// chunk is how many jobs one transaction changes, so that other writers get their turn.
+// chunk is the number of jobs that one transaction changes, so that other writers get their turn.
 const chunk = 500
 
-// RetryMany is [jobs.Client.Retry] for many jobs, in transactions of a few hundred. It returns how many it changed, and leaves
-// those alone that Retry would refuse. An error half-way leaves some of them retried. The error is a [jobs.RefusedError] when the
-// database refused some of them, as for a trigger of the application, or when other transactions had locked some for longer than an engine
+// RetryMany is [jobs.Client.Retry] for many jobs, in transactions of a few hundred. It returns the number of changed jobs, and does not
+// change jobs that Retry would refuse. An error half-way leaves some of them retried. The error is a [jobs.RefusedError] when the database
+// refused some of them, for example by a trigger of the application, or when other transactions had locked some for longer than an engine
 // waits (on PostgreSQL, five seconds for the first, and a moment for each after it): all others are changed.
 func (in *Inspector) RetryMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
 	return in.changeMany(ctx, ActionRetry, core.WorkReady, ids, opts, lifecycle.Retry)
 }
 
-// CancelMany is [jobs.Client.Cancel] for many jobs as RetryMany is Retry.
+// CancelMany does for many jobs what [jobs.Client.Cancel] does for one, as RetryMany does.
 func (in *Inspector) CancelMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
 	return in.changeMany(ctx, ActionCancel, core.WorkReady|core.JobEnded, ids, opts, lifecycle.CancelJob)
 }
 
-// DeleteMany is [jobs.Client.Delete] for many jobs as RetryMany is Retry.
+// DeleteMany does for many jobs what [jobs.Client.Delete] does for one, as RetryMany does.
 func (in *Inspector) DeleteMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
 	return in.changeMany(ctx, ActionDelete, core.JobEnded, ids, opts, lifecycle.Delete)
 }
@@ -87,11 +87,11 @@ func (in *Inspector) changeMany(
 	return total, nil
 }
 
-// lockedMost is how many times in a row a change may wait in vain for locks that are not those of its jobs, before it is given up.
+// lockedMost is the number of times in a row that a change may wait in vain for locks other than those of its jobs.
 const lockedMost = 20
 
-// apart changes jobs together, and in ever smaller parts when the database refuses some of them or other transactions have locked some: those
-// are added to refused. change does nothing to jobs that it has changed before.
+// apart changes jobs together, and in smaller and smaller parts when the database refuses some of them or other transactions have locked
+// some: it adds those to refused. change does nothing to jobs that it has already changed.
 func apart(
 	ctx context.Context, scope *engine.Scope, ids []int64, refused *jobs.RefusedError, change func(context.Context, []int64) error,
 ) error {

@@ -15,14 +15,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// UnknownName is the name of a kind or a queue that nothing in the database has: see [Inspector.UnknownNames].
+// UnknownName is the name of a kind or a queue that is nowhere in the database: see [Inspector.UnknownNames].
 type UnknownName struct {
 	Field   string `json:"field"` // kind or queue
 	Name    string `json:"name"`
-	Nearest string `json:"nearest,omitempty"` // the known name that is most similar, if one is
+	Nearest string `json:"nearest,omitempty"` // the most similar known name, if there is one
 }
 
-// String returns what is unknown, with the similar name.
+// String returns the unknown name with the similar name.
 func (u UnknownName) String() string {
 	text := fmt.Sprintf("nothing knows the %s %s: no job, worker, schedule, pause or rule has this name", u.Field, strconv.Quote(u.Name))
 	if u.Nearest != "" {
@@ -31,9 +31,10 @@ func (u UnknownName) String() string {
 	return text
 }
 
-// UnknownNames returns the names of kinds and queues, of those that are given, that are most likely misspelt: no job, worker, schedule, pause,
-// rule of retention and mark of a sensitive field has them. A worker counts while its row is kept, for a week after its end. Names
-// that [jobs.ValidateName] refuses are left out, and the queue [jobs.DefaultQueue] is known. So is every kind, or queue, while the database has no name of one.
+// UnknownNames returns those of the given names of kinds and queues that are most likely misspelt: no job, worker, schedule, pause,
+// retention rule and mark of a sensitive field has them. A worker counts while its row is kept, for a week after its end. It omits names
+// that [jobs.ValidateName] refuses; the queue [jobs.DefaultQueue] is known. So is every kind, or queue, while the database has no name of
+// one.
 func (in *Inspector) UnknownNames(ctx context.Context, kinds, queues []string) ([]UnknownName, error) {
 	known := knownNames{kinds: map[string]bool{}, queues: map[string]bool{jobs.DefaultQueue: true}}
 	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
@@ -53,7 +54,7 @@ func (in *Inspector) UnknownNames(ctx context.Context, kinds, queues []string) (
 	return append(unknown("kind", kinds, known.kinds, 0), unknown("queue", queues, known.queues, 1)...), nil
 }
 
-// knownNames are the names that a database has.
+// knownNames holds the names in a database.
 type knownNames struct{ kinds, queues map[string]bool }
 
 // all reports whether all of the names are known.
@@ -144,7 +145,7 @@ func (k knownNames) readJobs(in *Inspector) func(context.Context, db.Querier) er
 	}
 }
 
-// missing returns the names that are not known, each once, without those that no job can have.
+// missing returns the names that are not known, each once, without names that no job can have.
 func missing(names []string, known map[string]bool) (list []string) {
 	for _, name := range names {
 		if core.ValidateName("name", name) == nil && !known[name] && !slices.Contains(list, name) {
@@ -154,7 +155,7 @@ func missing(names []string, known map[string]bool) (list []string) {
 	return list
 }
 
-// unknown returns the names that are not known. It returns none while at most so many are known as are known always.
+// unknown returns the names that are not known. It returns none while the database has no names besides the always known ones.
 func unknown(field string, names []string, known map[string]bool, always int) (list []UnknownName) {
 	if len(known) <= always {
 		return nil
@@ -165,7 +166,7 @@ func unknown(field string, names []string, known map[string]bool, always int) (l
 	return list
 }
 
-// nearest returns the known name that takes the fewest edits, the first by name of several; none when a third of the name would change.
+// nearest returns the known name that takes the fewest edits, the first by name of several; "" if a third of the name would change.
 func nearest(name string, known map[string]bool) (found string) {
 	length := utf8.RuneCountInString(name)
 	fewest := min(length, max(1, length/3)+1) // a name of one rune is not like another one
@@ -177,7 +178,7 @@ func nearest(name string, known map[string]bool) (found string) {
 	return found
 }
 
-// edits returns how many runes must be added, removed, replaced, or swapped with their neighbour to make one text of another.
+// edits returns the number of runes to add, remove, replace, or swap with their neighbour to turn one text into another.
 func edits(from, to string) int {
 	a, b := []rune(from), []rune(to)
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

@@ -12,9 +12,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Prune removes the jobs of one final status that ended more than age ago and returns how many: in transactions of a
-// few hundred, so an error half-way leaves some of them removed. Runners do it by themselves: see [jobs.Retention]. The error is a
-// [jobs.RefusedError] when the database did not let some of them go, as for a foreign key of the application: all others are removed.
+// Prune removes the jobs of one final status that ended more than age ago and returns their number. It works in transactions of a few
+// hundred, so an error half-way leaves some of them removed. Runners prune by themselves: see [jobs.Retention]. The error is a
+// [jobs.RefusedError] when the database refused to remove some, for example by a foreign key of the application: all others are removed.
 func (in *Inspector) Prune(ctx context.Context, status jobs.Status, age time.Duration) (int64, error) {
 	if err := prune.Retry(ctx, in.scope); err != nil {
 		return 0, fmt.Errorf("prune %s jobs: %w", status, err)
@@ -41,8 +41,8 @@ func (in *Inspector) confirm(ctx context.Context) error {
 	})
 }
 
-// PruneHistory removes what [Inspector.History] does not return any more: minutes older than 6 hours, quarters of an hour
-// older than 30 days. Runners do it by themselves, and sooner where [jobs.Retention] says so.
+// PruneHistory removes rows that [Inspector.History] no longer returns: minutes older than 6 hours, quarters of an hour
+// older than 30 days. Runners do it by themselves, and sooner if [jobs.Retention] says so.
 func (in *Inspector) PruneHistory(ctx context.Context) error {
 	return prune.History(ctx, in.scope, stats.KeepFine, stats.KeepCoarse)
 }

@@ -17,44 +17,44 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// RekeyOptions says what [Inspector.Rekey] changes. The zero value is what a change of the key needs.
+// RekeyOptions selects what [Inspector.Rekey] changes. The zero value suits a change of the key.
 type RekeyOptions struct {
-	Plain bool // also encrypt what is not encrypted
+	Plain bool // also encrypt plain values
 }
 
-// Rekeyed is what [Inspector.Rekey] did.
+// Rekeyed is the result of [Inspector.Rekey].
 type Rekeyed struct {
-	Jobs      int64 `json:"jobs"`      // that were encrypted with the first key
+	Jobs      int64 `json:"jobs"`      // encrypted with the first key
 	Errors    int64 `json:"errors"`    // of attempts
-	Schedules int64 `json:"schedules"` // their payloads
+	Schedules int64 `json:"schedules"` // whose payloads were encrypted
 
-	// Unreadable is how many values are encrypted with keys that the client does not have, and Keys the ids of these keys. They are as they
-	// were.
+	// Unreadable is the number of values that are encrypted with keys that the client does not have, and Keys the ids of these keys. They
+	// are unchanged.
 	Unreadable int64            `json:"unreadable"`
 	Keys       map[string]int64 `json:"keys,omitempty"`
 
-	// Damaged is how many values name a key that the client has, which does not decrypt them: another key had its id, or they were changed.
-	// They are as they were, and DamagedAt says where the first hundred are. Of the values of the first key one of each kind is tried.
+	// Damaged is the number of values that name a key of the client that does not decrypt them: another key had its id, or they were
+	// changed. They are unchanged; DamagedAt lists the first hundred. Rekey tests one value of each kind that has the first key.
 	Damaged   int64    `json:"damaged"`
 	DamagedAt []string `json:"damaged_at,omitempty"` // such as "job 42: payload"
 }
 
-// maxDamagedAt is how many places Rekeyed.DamagedAt has at most.
+// maxDamagedAt is the largest number of places in Rekeyed.DamagedAt.
 const maxDamagedAt = 100
 
-// Rekey encrypts again, with the first key of the client's cipher, what is encrypted with another one: the payloads of schedules, and payloads,
-// results, progress, errors and stacks of jobs. Everything may go on meanwhile, if all programs have both keys. It reads all jobs, changes them
-// in transactions of a few hundred, and can be repeated: an error half-way leaves some of them changed. The audit log records each transaction,
-// if the context has an actor. The error is a [jobs.RefusedError] when the database refused to change some jobs, or other transactions had locked
-// them: all others are changed. It is an [jobs.InvalidError] when the client has no cipher. What a schedule declared in code carries is encrypted
-// by the runners that declare it.
+// Rekey encrypts with the first key of the client's cipher what is encrypted with another one: the payloads of schedules, and payloads,
+// results, progress, errors and stacks of jobs. Programs may keep running meanwhile, if all have both keys. It reads all jobs, changes them
+// in transactions of a few hundred, and can be repeated: an error half-way leaves some of them changed. The audit log records each
+// transaction, if the context has an actor. The error is a [jobs.RefusedError] when the database refused to change some jobs, or other
+// transactions had locked them: all others are changed. It is a [jobs.InvalidError] when the client has no cipher. The runners that declare
+// a schedule in code encrypt its payload.
 func (in *Inspector) Rekey(ctx context.Context, o RekeyOptions) (Rekeyed, error) {
 	r := rekey{in: in, options: o, done: Rekeyed{Keys: map[string]int64{}}, tried: map[string]bool{}}
 	var err error
 	if r.author, err = audit.Of(ctx); err == nil && in.scope.Cipher == nil {
 		err = jobtype.NewInvalidError("cipher", "none", "be given to the client: see WithCipher")
 	}
-	// Schedules come first: they give what they carry to new jobs.
+	// Schedules come first: they pass their payloads on to new jobs.
 	for _, part := range []func(context.Context) error{r.schedules, r.jobs, r.errors, in.confirm} {
 		if err == nil {
 			err = part(ctx)
@@ -76,22 +76,22 @@ type rekey struct {
 	author  *audit.Author
 	done    Rekeyed
 	refused jobs.RefusedError
-	tried   map[string]bool // kinds of which a value of the first key was decrypted
+	tried   map[string]bool // kinds of which a value with the first key was decrypted
 }
 
-// unreadable is what could not be decrypted.
+// unreadable holds the values that could not be decrypted.
 type unreadable struct {
-	at      string   // where a value stands that is looked at, such as "job 42"
+	at      string   // the place of the current value, such as "job 42"
 	keys    []string // ids of keys that the client does not have, one for each value
-	damaged []string // where other values stand
+	damaged []string // places of other values
 }
 
-// add adds what another one has.
+// add adds the values of other.
 func (u *unreadable) add(other unreadable) {
 	u.keys, u.damaged = append(u.keys, other.keys...), append(u.damaged, other.damaged...)
 }
 
-// note adds what one transaction found, once it is committed.
+// note adds the findings of one committed transaction.
 func (r *rekey) note(found unreadable) {
 	r.done.Unreadable += int64(len(found.keys))
 	for _, id := range found.keys {
@@ -101,7 +101,7 @@ func (r *rekey) note(found unreadable) {
 	r.done.DamagedAt = append(r.done.DamagedAt, found.damaged[:min(len(found.damaged), maxDamagedAt-len(r.done.DamagedAt))]...)
 }
 
-// cannotRead notes a value that could not be decrypted.
+// cannotRead records a value that could not be decrypted.
 func (r *rekey) cannotRead(found *unreadable, column cipher.Column, stored string) {
 	if id := cipher.KeyOf(stored); !r.in.scope.Cipher.Has(id) {
 		found.keys = append(found.keys, id)
@@ -110,7 +110,7 @@ func (r *rekey) cannotRead(found *unreadable, column cipher.Column, stored strin
 	found.damaged = append(found.damaged, found.at+": "+string(column))
 }
 
-// write runs fn in a transaction, which the audit log records as done with what n says and with a detail.
+// write runs fn in a transaction; if fn returns n > 0, the audit log records it with the ids and a detail.
 func (r *rekey) write(ctx context.Context, detail map[string]any, fn func(context.Context, db.Querier) (ids []int64, n int64, err error)) error {
 	return lifecycle.Change(ctx, r.in.scope, 0, func(ctx context.Context, q db.Querier) error {
 		ids, n, err := fn(ctx, q)
@@ -131,7 +131,7 @@ func (r *rekey) write(ctx context.Context, detail map[string]any, fn func(contex
 	})
 }
 
-// wants reports whether a value, of which this may be the beginning, must be encrypted with the first key.
+// wants reports whether a value, or one that begins so, must be encrypted with the first key.
 func (r *rekey) wants(stored string) bool {
 	if cipher.Encrypted(stored) {
 		return !r.in.scope.Cipher.Current(stored)
@@ -139,7 +139,7 @@ func (r *rekey) wants(stored string) bool {
 	return r.options.Plain && stored != "" && stored != jobtype.Forgotten && stored != jobtype.ForgottenJSON
 }
 
-// value returns what is stored from now on, and whether that is something else. make makes it of what the value is.
+// value returns the value to store from now on, and whether it differs. make computes it from the decrypted value.
 func (r *rekey) value(kind string, column cipher.Column, stored string, found *unreadable, make func(text string) (string, error)) (string, bool, error) {
 	if !r.wants(stored) {
 		return stored, false, nil
@@ -147,7 +147,7 @@ func (r *rekey) value(kind string, column cipher.Column, stored string, found *u
 	text, err := r.in.scope.Cipher.Open(kind, column, stored)
 	if err != nil {
 		r.cannotRead(found, column, stored)
-		return stored, false, nil // it stays as it is
+		return stored, false, nil // it stays unchanged
 	}
 	text, err = make(text)
 	return text, true, err
@@ -161,7 +161,7 @@ func (r *rekey) text(kind string, column cipher.Column, stored string, found *un
 	return r.value(kind, column, stored, found, func(text string) (string, error) { return r.in.scope.Cipher.Text(kind, column, text) })
 }
 
-// jobs goes through all jobs.
+// jobs processes all jobs.
 func (r *rekey) jobs(ctx context.Context) error {
 	for after := int64(0); ; {
 		var heads []db.ListValueHeadsRow
@@ -186,7 +186,7 @@ func (r *rekey) jobs(ctx context.Context) error {
 	}
 }
 
-// wantsAny reports whether a value of a job must be encrypted with the first key, or whether one of its kind must be tried.
+// wantsAny reports whether a value of a job must be encrypted with the first key, or whether to test one of its kind.
 func (r *rekey) wantsAny(h db.ListValueHeadsRow) bool {
 	for _, stored := range []string{h.Payload, h.Progress, h.Result, h.LastError} {
 		if r.wants(stored) {
@@ -196,9 +196,9 @@ func (r *rekey) wantsAny(h db.ListValueHeadsRow) bool {
 	return r.in.scope.Cipher.Current(h.Payload) && !r.tried[h.Kind]
 }
 
-// jobsTogether changes jobs in one transaction. Those that change meanwhile are read again.
+// jobsTogether changes jobs in one transaction. It reads again jobs that change meanwhile.
 func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
-	var sum unreadable // noted at the end: after an error, parts of the jobs are done anew
+	var sum unreadable // noted at the end: after an error, jobs are processed again in parts
 	for len(ids) > 0 {
 		var changed, again []int64
 		var found unreadable
@@ -208,7 +208,7 @@ func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
 			if err != nil {
 				return nil, 0, err
 			}
-			slices.Reverse(rows) // in rising order, as all changes of many jobs
+			slices.Reverse(rows) // in ascending order, as in all changes of many jobs
 			for _, row := range rows {
 				mine := unreadable{at: fmt.Sprint("job ", row.ID)}
 				n, changes, err := r.job(ctx, q, row, &mine)
@@ -236,7 +236,7 @@ func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// job changes one job, if anything changes; n is 0 when it has changed meanwhile.
+// job changes one job, if anything changes; n is 0 when the job has changed meanwhile.
 func (r *rekey) job(ctx context.Context, q db.Querier, row db.Job, found *unreadable) (n int64, changes bool, err error) {
 	r.try(row, found)
 	p, changes, err := r.params(row, found)
@@ -286,7 +286,7 @@ func (r *rekey) params(row db.Job, found *unreadable) (p db.RekeyJobParams, chan
 	return p, changes, nil
 }
 
-// errors goes through the texts of attempts.
+// errors processes the texts of attempts.
 func (r *rekey) errors(ctx context.Context) error {
 	const page = 200
 	for after := int64(0); ; {
@@ -312,7 +312,7 @@ func (r *rekey) errors(ctx context.Context) error {
 	}
 }
 
-// errorsTogether changes the texts of attempts of jobs in one transaction. Nothing else changes them, but that they are erased.
+// errorsTogether changes the texts of attempts of jobs in one transaction. Only erasing also changes them.
 func (r *rekey) errorsTogether(ctx context.Context, ids []int64, rows map[int64][]db.ListErrorTextsRow) error {
 	var n int64
 	var found unreadable
@@ -354,7 +354,7 @@ func (r *rekey) attempt(ctx context.Context, q db.Querier, row db.ListErrorTexts
 	return true, q.RekeyJobError(ctx, db.RekeyJobErrorParams{ID: row.ID, Message: message, Stack: stack, OldMessage: row.Message, OldStack: row.Stack})
 }
 
-// schedules goes through the schedules, each in a transaction.
+// schedules processes the schedules, each in a transaction.
 func (r *rekey) schedules(ctx context.Context) error {
 	return r.in.eachSchedule(ctx, func(row db.Schedule) error { return r.schedule(ctx, row) })
 }

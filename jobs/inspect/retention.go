@@ -19,21 +19,21 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// RetentionRule says how long jobs are kept that ended with a status, in place of what [jobs.Retention] of a runner says. All runners
-// obey it. Of several rules that fit a job, one for a kind and a queue counts before one for a kind, that before one for a queue, and
-// that before one for all jobs; and one that was set before one that a program brings along, as [jobs.Kind.Keep].
+// RetentionRule sets how long jobs that ended with a status are kept, instead of a runner's [jobs.Retention]. All runners obey it. Of
+// several matching rules, one for a kind and a queue takes precedence over one for a kind, that over one for a queue, and that over
+// one for all jobs; and one that was set over one in a program's code, such as [jobs.Kind.Keep].
 type RetentionRule struct {
 	Queue  string        `json:"queue,omitempty"`  // empty: every queue
 	Kind   string        `json:"kind,omitempty"`   // empty: every kind
 	Status jobs.Status   `json:"status"`           // done, failed or cancelled
 	Keep   time.Duration `json:"keep_ns"`          // from a second to 100 years, or [jobs.Forever], which is -1
-	Code   bool          `json:"code,omitempty"`   // a program brings it along
+	Code   bool          `json:"code,omitempty"`   // from a program's code
 	By     string        `json:"by,omitempty"`     // the actor who set it, if known
 	At     time.Time     `json:"at,omitzero"`      // when it was set
-	Hidden bool          `json:"hidden,omitempty"` // it does not count: another was set for the same jobs
+	Hidden bool          `json:"hidden,omitempty"` // without effect: another was set for the same jobs
 }
 
-// String returns which jobs a rule is for.
+// String returns the jobs that a rule is for.
 func (r RetentionRule) String() string {
 	text := strings.TrimPrefix(string(r.Status)+" jobs", " ")
 	if r.Kind != "" {
@@ -61,7 +61,7 @@ func (in *Inspector) Retentions(ctx context.Context) ([]RetentionRule, error) {
 	list := make([]RetentionRule, len(rows))
 	for i, r := range rows {
 		list[i] = ruleOf(r)
-		if i > 0 { // what was set comes before what a program brings along
+		if i > 0 { // a rule that was set comes before one from code
 			before := list[i-1]
 			list[i].Hidden = before.Queue == r.Queue && before.Kind == r.Kind && string(before.Status) == r.Status
 		}
@@ -76,9 +76,9 @@ func ruleOf(r db.Retention) RetentionRule {
 	}
 }
 
-// SetRetention sets a rule for the queue, the kind and the status that it names, and reports whether that changed anything. It counts
-// from the next pass of each runner on, within about a minute, and later where tables are large and rules are set all the time. Jobs whose
-// time is over by it are removed then.
+// SetRetention sets a rule for its queue, kind and status, and reports whether that changed anything. Each runner obeys it from its next
+// pass on, within about a minute, and later where tables are large and rules are set all the time. That pass removes jobs whose time is
+// over by the rule.
 func (in *Inspector) SetRetention(ctx context.Context, rule RetentionRule) (changed bool, err error) {
 	return in.changeRetention(ctx, ActionSetRetention, rule, func(ctx context.Context, q db.Querier, now int64, by *string) (int64, error) {
 		return q.PutRetention(ctx, db.PutRetentionParams{
@@ -87,10 +87,10 @@ func (in *Inspector) SetRetention(ctx context.Context, rule RetentionRule) (chan
 	})
 }
 
-// RemoveRetention removes the rule for the queue, the kind and the status that this one names, and reports whether there was one. What a
-// program brought along counts again when what was set is removed; removed itself, it is back when such a program starts.
+// RemoveRetention removes the rule with the same queue, kind and status, and reports whether there was one. A rule from code takes
+// effect again when the one that was set is removed; removed itself, it is back when its program starts.
 func (in *Inspector) RemoveRetention(ctx context.Context, rule RetentionRule) (found bool, err error) {
-	rule.Keep = jobs.Forever // which is valid
+	rule.Keep = jobs.Forever // a valid value
 	return in.changeRetention(ctx, ActionRemoveRetention, rule, func(ctx context.Context, q db.Querier, _ int64, _ *string) (int64, error) {
 		return q.DeleteRetention(ctx, db.DeleteRetentionParams{Queue: rule.Queue, Kind: rule.Kind, Status: string(rule.Status)})
 	})
@@ -125,7 +125,7 @@ func (in *Inspector) changeRetention(
 	return n > 0, nil
 }
 
-// validate returns what is wrong with a rule.
+// validate returns an error for an invalid rule.
 func (r RetentionRule) validate() error {
 	for field, name := range map[string]string{"queue": r.Queue, "kind": r.Kind} {
 		if name == "" {
@@ -141,7 +141,7 @@ func (r RetentionRule) validate() error {
 	return prune.CheckKeep(r.Keep)
 }
 
-// detail is what the audit log says of a change.
+// detail returns the audit log's description of a change.
 func (r RetentionRule) detail(action Action) map[string]any {
 	detail := map[string]any{"status": r.Status}
 	if action == ActionSetRetention {

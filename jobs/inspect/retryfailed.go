@@ -11,10 +11,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// RetryFailed makes all failed jobs that the filter matches due now and returns how many: in transactions of a few
-// hundred, so an error half-way leaves some of them retried. Jobs whose unique key another live job holds stay failed. The error is
-// a [jobs.RefusedError], as that of RetryMany, when the database refused some of them, or when other transactions had locked some: all
-// others are retried. The filter's Limit is not used.
+// RetryFailed makes all failed jobs that match the filter due now and returns their number. It works in transactions of a few hundred,
+// so an error half-way leaves some of them retried. Jobs whose unique key another live job holds stay failed. The error is a
+// [jobs.RefusedError], as for RetryMany, when the database refused some of them, or when other transactions had locked some: all
+// others are retried. It ignores the filter's Limit.
 func (in *Inspector) RetryFailed(ctx context.Context, f FailedFilter) (int64, error) {
 	total, err := in.retryFailed(ctx, f)
 	if err != nil {
@@ -51,7 +51,7 @@ func (in *Inspector) retryFailed(ctx context.Context, f FailedFilter) (total int
 }
 
 // retryPart retries those of the jobs that are still failed: some may have been retried or cancelled since they were listed. It adds
-// those that the database refuses, and those that other transactions have locked, to refused.
+// to refused the jobs that the database refuses, and those that other transactions have locked.
 func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audit.Author, entry audit.Entry, refused *jobs.RefusedError) (n int64, err error) {
 	ids, failures := make([]int64, len(part)), map[int64]Failure{}
 	for i, job := range part {
@@ -69,7 +69,7 @@ func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audi
 	return n, err
 }
 
-// retryTogether is retryPart in one transaction.
+// retryTogether does the work of retryPart in one transaction.
 func (in *Inspector) retryTogether(ctx context.Context, part []Failure, author *audit.Author, entry audit.Entry) (int64, error) {
 	failed := string(jobs.StatusFailed)
 	var retried []int64
@@ -98,7 +98,7 @@ func (in *Inspector) retryTogether(ctx context.Context, part []Failure, author *
 	return int64(len(retried)), nil
 }
 
-// detail is what the audit log records of the filter.
+// detail returns the audit log's description of the filter.
 func (f FailedFilter) detail() any {
 	filter := map[string]any{"status": jobs.StatusFailed}
 	if f.Kind != "" {

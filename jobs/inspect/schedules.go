@@ -12,14 +12,14 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/schedule"
 )
 
-// ScheduleStats is how many schedules there are, and whether they are served.
+// ScheduleStats counts the schedules, and says which of them no worker serves.
 type ScheduleStats struct {
 	States    map[string]int64    `json:"states"`              // by [jobs.ScheduleInfo.State]: each state, also without a schedule
-	Overdue   time.Duration       `json:"overdue_ns"`          // for how long the most overdue of the active ones has been due
+	Overdue   time.Duration       `json:"overdue_ns"`          // time since the most overdue active one fell due
 	Unhandled []UnhandledSchedule `json:"unhandled,omitempty"` // active ones whose kind no live worker takes from their queue
 }
 
-// UnhandledSchedule is schedules of a queue and kind that no live worker takes: the jobs that they enqueue wait.
+// UnhandledSchedule is a queue and kind of schedules that no live worker takes: the jobs that they enqueue wait.
 type UnhandledSchedule struct {
 	Queue     string `json:"queue"`
 	Kind      string `json:"kind"`

@@ -13,22 +13,22 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// The bounds of the time and memory that a search takes, and of the time that each of its statements keeps a processor.
+// The bounds of a search's time and memory, and of the time that each of its statements uses a processor.
 const (
-	// searchFirst is how many jobs the first step of a search reads. Each further step reads twice as many, while steps are quick.
+	// searchFirst is the number of jobs in a search's first step. Each further step reads twice as many, while steps are quick.
 	searchFirst  = 500
 	searchMost   = 10_000
 	searchWithin = 30 * time.Millisecond
 
-	// searchBytes is how many bytes one statement reads of large columns, unless one job alone has more.
+	// searchBytes is the number of bytes that one statement reads of large columns, unless a single job has more.
 	searchBytes = 1 << 20
 
-	// After a search that took longer than searchQuick the next one waits as long as that took, so that searches use at most half
-	// of one processor. It waits at most searchPauseMost, because the search may have waited for a lock.
+	// After a search that took longer than searchQuick the next one waits for as long as that took, so that searches use at most
+	// half of one processor. It waits at most searchPauseMost, because the search may have waited for a lock.
 	searchQuick     = 10 * time.Millisecond
 	searchPauseMost = 250 * time.Millisecond
 
-	// fewJobs is the most jobs that a search takes from an index that is not in the order of ids.
+	// fewJobs is the largest number of jobs that a search takes from an index that is not in the order of ids.
 	fewJobs = 10_000
 )
 
@@ -37,13 +37,13 @@ type search struct {
 	filter  Filter
 	params  db.FindJobsParams // of the filter, without ids
 	before  int64
-	few     []int64 // when byIndex: the jobs that an index has for the filter, with ids below before, the highest first
+	few     []int64 // if byIndex: the index's jobs for the filter, with ids below before, the highest first
 	byIndex bool
 	begun   time.Time
 
 	found []db.FindJobsRow
-	bytes int64 // of found
-	next  int64 // the id after which the next page goes on; 0 at the end
+	bytes int64 // size of found
+	next  int64 // the id after which the next page continues; 0 at the end
 }
 
 // run sets found and next.
@@ -67,14 +67,14 @@ func (s *search) run(ctx context.Context, q db.Querier) error {
 			return nil
 		}
 		now := time.Now()
-		if looked >= searchMost || now.Sub(s.begun)+2*now.Sub(before) > searchWithin { // the next step would take twice this one's time
+		if looked >= searchMost || now.Sub(s.begun)+2*now.Sub(before) > searchWithin { // the next step would take twice as long as this one
 			s.next = s.before
 			return nil
 		}
 	}
 }
 
-// searchPause returns how long the next search waits after one that took this long.
+// searchPause returns the wait of the next search after one that took this long.
 func searchPause(took time.Duration) time.Duration {
 	if took < searchQuick {
 		return 0
@@ -83,7 +83,7 @@ func searchPause(took time.Duration) time.Duration {
 }
 
 // find adds the jobs among ids that match the filter. goesOn is false when the page ends with one of them. It reads the sizes
-// first, which stand at the beginning of a row: to read any column behind the payload SQLite reads the payload too.
+// first, which are at the beginning of a row: to read any column behind the payload SQLite reads the payload too.
 func (s *search) find(ctx context.Context, q db.Querier, ids []int64) (goesOn bool, err error) {
 	rows, err := q.FindJobs(ctx, db.FindJobsParams{Ids: core.JSONIDs(ids), N: int64(len(ids))})
 	if err != nil {
@@ -147,7 +147,7 @@ func bytesOf(r db.FindJobsRow) int64 { return r.Bytes }
 
 func idOf(r db.FindJobsRow) int64 { return r.ID }
 
-// jsonIDs returns the ids of rows as a JSON list, the form in which statements take them.
+// jsonIDs returns the ids of rows as a JSON list, the form that statements take.
 func jsonIDs[T any](rows []T, idOf func(T) int64) string {
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
@@ -156,8 +156,8 @@ func jsonIDs[T any](rows []T, idOf func(T) int64) string {
 	return core.JSONIDs(ids)
 }
 
-// start reads the ids of all jobs from an index that serves the filter and is not in the order of ids, when they are few. Other
-// jobs are found in the order of their ids.
+// start reads the ids of all matching jobs from an index that serves the filter and is not in the order of ids, if they are
+// few. Other jobs are found in the order of their ids.
 func (s *search) start(ctx context.Context, q db.Querier) error {
 	ids, complete, err := s.listFew(ctx, q)
 	if err != nil || !complete {
@@ -173,7 +173,7 @@ func (s *search) start(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// listFew reads up to fewJobs ids from an index that serves the filter. complete reports that there is one, and that it has no more.
+// listFew reads up to fewJobs ids from an index that serves the filter. complete reports that it exists and has no more.
 func (s *search) listFew(ctx context.Context, q db.Querier) (ids []int64, complete bool, err error) {
 	f := s.filter
 	switch {

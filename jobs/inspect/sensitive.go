@@ -39,8 +39,8 @@ func (in *Inspector) MarkSensitive(ctx context.Context, kind string, paths ...st
 	return err
 }
 
-// UnmarkSensitive removes the marks from fields of a kind and returns how many were marked. A field that a Kind in some program
-// marks is marked again by the next process that runs the kind or enqueues such a job.
+// UnmarkSensitive removes the marks from fields of a kind and returns the number of removed marks. If a Kind in some program
+// marks a field, the next process that runs the kind or enqueues such a job marks it again.
 func (in *Inspector) UnmarkSensitive(ctx context.Context, kind string, paths ...string) (int64, error) {
 	list, err := json.Marshal(paths)
 	if err != nil {
@@ -59,7 +59,7 @@ func (in *Inspector) setSensitive(
 		err = core.ValidateName("kind", kind)
 	}
 	if err == nil && action == ActionMark {
-		err = redact.Check(paths) // a mark that is not valid can still be removed
+		err = redact.Check(paths) // an invalid mark can still be removed
 	}
 	if err == nil && len(paths) > 0 {
 		var detail string

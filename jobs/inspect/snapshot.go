@@ -15,7 +15,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Snapshot is what waits, runs and works, read at once for an overview. Its fields are what the methods of their names return, except for
+// Snapshot is an overview of jobs, workers and queues, read at once. Its fields hold the results of the methods of their names, except
 // Waits.
 type Snapshot struct {
 	Counts  []Count
@@ -25,11 +25,11 @@ type Snapshot struct {
 	Waits   []Wait // by queue and kind
 }
 
-// Wait is how long due jobs of one kind wait in a queue for a worker.
+// Wait says since when due jobs of one kind wait in a queue for a worker.
 type Wait struct {
 	Queue, Kind string
 	Since       time.Time // when the first of them fell due
-	Paused      bool      // a pause of the queue, or of the kind in it, holds them
+	Paused      bool      // a pause of the queue, or of the kind in it, blocks them
 }
 
 // Snapshot reads [Inspector.Counts], [Inspector.Stats], [Inspector.Queues] and [Inspector.Workers] at once.
@@ -137,7 +137,7 @@ func statsOf(counts, due []Count, waits []Wait, workers []WorkerInfo) Stats {
 	return s
 }
 
-// waitsOf returns since when jobs wait that are due, by queue and kind. A pause that is over at now holds none.
+// waitsOf returns, by queue and kind, since when due jobs wait. A pause that is over at now blocks none.
 func waitsOf(counts, due []Count, pauses []db.Pause, now time.Time) []Wait {
 	type work struct{ queue, kind string } // without a kind: the whole queue
 	paused, since := map[work]bool{}, map[work]time.Time{}
@@ -162,7 +162,7 @@ func waitsOf(counts, due []Count, pauses []db.Pause, now time.Time) []Wait {
 	return list
 }
 
-// markPauses sets the pauses in the queues that a function finds.
+// markPauses sets the pauses in the queues that a function returns.
 func markPauses(pauses []db.Pause, queue func(name string) *QueueInfo) {
 	for _, p := range pauses {
 		info := queue(p.Queue)

@@ -12,24 +12,24 @@ import (
 
 // Stats is an overview of the queue.
 type Stats struct {
-	Jobs          map[jobs.Status]int64 `json:"jobs"`                    // how many jobs have each status
+	Jobs          map[jobs.Status]int64 `json:"jobs"`                    // number of jobs with each status
 	OldestPending time.Time             `json:"oldest_pending,omitzero"` // due time of the job that has waited longest for a worker
-	OldestPaused  time.Time             `json:"oldest_paused,omitzero"`  // due time of the oldest job that a pause of its queue or kind holds
+	OldestPaused  time.Time             `json:"oldest_paused,omitzero"`  // due time of the oldest job that a pause of its queue or kind blocks
 	NextDue       time.Time             `json:"next_due,omitzero"`       // when the next scheduled job falls due
-	Workers       int                   `json:"workers"`                 // that are live
+	Workers       int                   `json:"workers"`                 // live ones
 	Unhandled     []UnhandledWork       `json:"unhandled,omitempty"`     // due jobs that no live worker takes, by queue and kind
 
 	UnknownVersions []UnknownVersion `json:"unknown_versions,omitempty"` // by kind
 }
 
-// UnhandledWork is due jobs of a queue and kind that no live worker takes.
+// UnhandledWork is a queue and kind of due jobs that no live worker takes.
 type UnhandledWork struct {
 	Queue string `json:"queue"`
 	Kind  string `json:"kind"`
 	Jobs  int64  `json:"jobs"`
 }
 
-// Stats returns the number of jobs by status, and what waits.
+// Stats returns the number of jobs by status, and the due times of waiting jobs.
 func (in *Inspector) Stats(ctx context.Context) (Stats, error) {
 	s, err := in.Snapshot(ctx)
 	return s.Stats, err
@@ -42,17 +42,17 @@ type WorkerInfo struct {
 	Host      string         `json:"host"`
 	PID       int            `json:"pid"`
 	Version   string         `json:"version"`
-	Queues    map[string]int `json:"queues"` // slots by queue: how many of its jobs the worker runs at once
+	Queues    map[string]int `json:"queues"` // slots by queue: the number of its jobs that the worker runs at once
 	Kinds     []string       `json:"kinds"`
-	Versions  map[string]int `json:"versions,omitempty"`  // by kind: the newest version of payloads that it takes, where its program declares it
-	Schedules []string       `json:"schedules,omitempty"` // those that its program declares
+	Versions  map[string]int `json:"versions,omitempty"`  // by kind: the newest payload version that it takes, if its program declares it
+	Schedules []string       `json:"schedules,omitempty"` // declared by its program
 	Running   int64          `json:"running"`             // jobs that it holds now
 	StartedAt time.Time      `json:"started_at"`
 	Heartbeat time.Time      `json:"heartbeat_at"`
 }
 
-// Workers returns the workers that have not ended, oldest first. A worker whose process died is returned until another one notices, which
-// takes about a second, or for two leases where no other worker runs.
+// Workers returns the workers that have not ended, oldest first. It returns a worker whose process died until another worker notices,
+// which takes about a second, or for two leases if no other worker runs.
 func (in *Inspector) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	var workers []WorkerInfo
 	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
@@ -72,14 +72,14 @@ type QueueInfo struct {
 	Scheduled int64     `json:"scheduled"`
 	Pending   int64     `json:"pending"`
 	Running   int64     `json:"running"`
-	Oldest    time.Time `json:"oldest_pending,omitzero"` // when the due job that waits longest fell due
+	Oldest    time.Time `json:"oldest_pending,omitzero"` // due time of the job that has been due longest
 	PausedAt  time.Time `json:"paused_at,omitzero"`
 
 	PausedUntil time.Time   `json:"paused_until,omitzero"`  // not set for a pause that does not end by itself
-	PausedBy    string      `json:"paused_by,omitempty"`    // the actor of the change (see [jobs.WithActor]), where it had one
-	PauseReason string      `json:"pause_reason,omitempty"` // of [jobs.PauseReason], where one was given
+	PausedBy    string      `json:"paused_by,omitempty"`    // the actor of the change (see [jobs.WithActor]), if any
+	PauseReason string      `json:"pause_reason,omitempty"` // of [jobs.PauseReason], if given
 	PausedKinds []KindPause `json:"paused_kinds,omitempty"` // the kinds that are paused in it, by name
-	Slots       int         `json:"slots"`                  // how many jobs the live workers can run at once
+	Slots       int         `json:"slots"`                  // number of jobs that the live workers can run at once
 }
 
 // KindPause is the pause of a kind in a queue.
@@ -87,8 +87,8 @@ type KindPause struct {
 	Kind   string    `json:"kind"`
 	At     time.Time `json:"paused_at"`
 	Until  time.Time `json:"paused_until,omitzero"`  // not set for a pause that does not end by itself
-	By     string    `json:"paused_by,omitempty"`    // the actor of the change, where it had one
-	Reason string    `json:"pause_reason,omitempty"` // of [jobs.PauseReason], where one was given
+	By     string    `json:"paused_by,omitempty"`    // the actor of the change, if any
+	Reason string    `json:"pause_reason,omitempty"` // of [jobs.PauseReason], if given
 }
 
 // Queues returns the queues, ordered by name.
@@ -97,10 +97,10 @@ func (in *Inspector) Queues(ctx context.Context) ([]QueueInfo, error) {
 	return s.Queues, err
 }
 
-// Refusals returns how many jobs the database refuses something with, by what that is: promote, claim, conflict (one of these, beside
-// another job), renew (their leases), end (their attempts), rescue, prune, expire (not started in time). They are set aside, and tried
-// again at growing intervals; [Inspector.Why] says why. It returns all of these actions, also those for which there is none. A job that has
-// gone on is counted for up to a minute or so.
+// Refusals returns the number of jobs for which the database refuses an action, by action: promote, claim, conflict (one of these, beside
+// another job), renew (their leases), end (their attempts), rescue, prune, expire (not started in time). Such jobs are set aside, and the
+// action is tried again at growing intervals; [Inspector.Why] says why. It returns all of these actions, also with a count of 0. A job that
+// has gone on is counted for up to a minute or so.
 func (in *Inspector) Refusals(ctx context.Context) (map[string]int64, error) {
 	counts := map[string]int64{}
 	for _, action := range refusal.Actions() {

@@ -16,16 +16,16 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// UnknownVersion is the newest version of a kind's payloads that a program has declared, where no live worker takes it. Jobs of that version,
+// UnknownVersion is the newest version of a kind's payloads that a program has declared, if no live worker takes it. Jobs of that version,
 // if there are any, wait.
 type UnknownVersion struct {
 	Kind    string `json:"kind"`
 	Version int    `json:"version"`
-	Newest  int    `json:"newest"` // that live workers take
+	Newest  int    `json:"newest"` // taken by live workers
 }
 
-// Takes reports whether the worker runs jobs of a kind whose payloads have a version. A program that declares no version of the kind takes
-// all of them, as `sqluice work` does.
+// Takes reports whether the worker runs jobs of a kind with a payload version. A program that declares no version of the kind takes all of
+// them, as `sqluice work` does.
 func (w WorkerInfo) Takes(kind string, version int) bool {
 	newest, declared := w.Versions[kind]
 	return slices.Contains(w.Kinds, kind) && (!declared || newest == jobs.AnyVersion || version <= newest)
@@ -82,8 +82,8 @@ func unknownVersions(ctx context.Context, q db.Querier, workers []WorkerInfo) ([
 	return unknown, nil
 }
 
-// newestLive returns the newest version of a kind's payloads that workers take, [jobs.AnyVersion] when one takes all, and whether one takes
-// the kind.
+// newestLive returns the newest version of a kind's payloads that workers take, [jobs.AnyVersion] if one takes all, and whether a worker
+// takes the kind.
 func newestLive(workers []WorkerInfo, kind string) (newest int, handled bool) {
 	for _, w := range workers {
 		if !slices.Contains(w.Kinds, kind) {
@@ -99,7 +99,7 @@ func newestLive(workers []WorkerInfo, kind string) (newest int, handled bool) {
 	return newest, handled
 }
 
-// unknownVersion is the finding that no taker of a job knows the version of its payload.
+// unknownVersion returns the finding that no taker of a job knows the version of its payload.
 func (w *why) unknownVersion() possible {
 	version := w.job.PayloadVersion()
 	var known []string

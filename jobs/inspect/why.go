@@ -19,31 +19,31 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Reason is the sort of a [Finding].
+// Reason is the type of a [Finding].
 type Reason string
 
 const (
 	ReasonEnded          Reason = "ended"            // it has a final status
-	ReasonKept           Reason = "kept"             // a rule says how long it is kept after its end
-	ReasonExpired        Reason = "expired"          // no worker had started it by the time that it had to start by
-	ReasonStartBy        Reason = "start-by"         // it waits, and ends as cancelled when it has not started by a time
+	ReasonKept           Reason = "kept"             // a rule sets how long it is kept after its end
+	ReasonExpired        Reason = "expired"          // no worker had started it by its start-by time
+	ReasonStartBy        Reason = "start-by"         // it waits, and ends as cancelled if not started by a time
 	ReasonReplaced       Reason = "replaced"         // its schedule cancelled it for the job of another tick
-	ReasonForgotten      Reason = "forgotten"        // it has ended, and what it carried was erased: it cannot be retried
+	ReasonForgotten      Reason = "forgotten"        // it has ended, and its data was erased: it cannot be retried
 	ReasonUniqueKey      Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
 	ReasonRunning        Reason = "running"          // it runs
-	ReasonLease          Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
+	ReasonLease          Reason = "lease-over"       // its worker's lease is over, and no worker has rescued the job yet
 	ReasonCancel         Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
 	ReasonUnable         Reason = "unable"           // the workers that claimed it could not run it
-	ReasonNotDue         Reason = "not-due"          // its run-after time is to come
-	ReasonDebounced      Reason = "debounced"        // its run-after time is to come, and another enqueue with its unique key puts it off
-	ReasonSuccessor      Reason = "successor"        // a live job has its unique key: it runs when that has ended
+	ReasonNotDue         Reason = "not-due"          // its run-after time is in the future
+	ReasonDebounced      Reason = "debounced"        // another enqueue with its unique key puts its run-after time off
+	ReasonSuccessor      Reason = "successor"        // a live job has its unique key: it runs after the end of that job
 	ReasonClock          Reason = "clock"            // it is pending before its run-after time: by SQL, or because the clock was set back
-	ReasonMoved          Reason = "queue-moved"      // the queue is closed by a move to another database, or from one
+	ReasonMoved          Reason = "queue-moved"      // a move to or from another database has closed the queue
 	ReasonPaused         Reason = "queue-paused"     // no worker claims from its queue
 	ReasonKindPaused     Reason = "kind-paused"      // no worker claims its kind from its queue
 	ReasonNoWorker       Reason = "no-worker"        // no live worker takes its kind from its queue
 	ReasonUnknownVersion Reason = "unknown-version"  // no live worker knows the version of its payload
-	ReasonRefused        Reason = "refused"          // the database refuses what would be done with it, as for an index or a trigger of the application
+	ReasonRefused        Reason = "refused"          // the database refuses a change of it, as for an index or a trigger of the application
 	ReasonSlots          Reason = "slots-taken"      // the workers that take it have no free slot
 	ReasonAhead          Reason = "jobs-ahead"       // other jobs run before it
 	ReasonSoon           Reason = "soon"             // a worker is about to claim it
@@ -55,17 +55,17 @@ type Finding struct {
 	Text   string `json:"text"` // for people
 }
 
-// Diagnosis is why a job does not run.
+// Diagnosis holds the reasons why a job does not run.
 type Diagnosis struct {
 	Job      int64       `json:"job"`
 	Status   jobs.Status `json:"status"`
-	Findings []Finding   `json:"findings"` // at least one; the first one must be mended first
+	Findings []Finding   `json:"findings"` // at least one; correct the first one first
 }
 
-// countAhead is up to how many jobs of one kind ahead of a job are counted. Of more the finding says "at least".
+// countAhead is the largest number of jobs of one kind that are counted ahead of a job. Beyond it the finding says "at least".
 const countAhead = 10_000
 
-// Why returns why a job does not run, as far as the database has it. The error is [jobs.ErrNotFound] when there is no such job.
+// Why returns the reasons why a job does not run, as far as the database shows them. The error is [jobs.ErrNotFound] for an unknown id.
 func (in *Inspector) Why(ctx context.Context, id int64) (Diagnosis, error) {
 	var w why
 	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -88,18 +88,18 @@ func (in *Inspector) Why(ctx context.Context, id int64) (Diagnosis, error) {
 	return Diagnosis{Job: id, Status: w.job.Status, Findings: w.findings(now)}, nil
 }
 
-// why collects what the findings say of a job.
+// why collects the data for the findings about a job.
 type why struct {
 	job      jobs.Job
 	movedAt  time.Time     // when a move closed the queue
 	paused   QueueInfo     // the pauses of its queue
-	refusals []db.Refusal  // that mean something at its status
-	unable   unable        // the latest attempts, of workers that could not run it
-	rule     RetentionRule // of an ended job; the zero value when no rule fits it
-	holder   int64         // of an ended job: the live job that has its unique key
+	refusals []db.Refusal  // relevant for its status
+	unable   unable        // the latest attempts, if workers could not run it
+	rule     RetentionRule // for an ended job; zero if no rule matches it
+	holder   int64         // for an ended job: the live job with its unique key
 	replaced []db.ScheduleTick
-	owed     time.Time    // the tick whose job its schedule enqueues when this one has ended; zero for none
-	expired  time.Time    // when it ended because it was not started in time; zero when it was or ended otherwise
+	owed     time.Time    // the tick whose job its schedule enqueues after the end of this one; zero for none
+	expired  time.Time    // end of a job that was not started in time; zero otherwise
 	takers   []WorkerInfo // the live workers that take its kind from its queue
 	slots    int64        // of the takers, for its queue
 	running  int64        // jobs of its queue that the takers hold
@@ -107,7 +107,7 @@ type why struct {
 	ahead    int64
 }
 
-// readJob reads the job, and what concerns its queue and its unique key.
+// readJob reads the job, and the state of its queue and its unique key.
 func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	row, err := q.GetJob(ctx, id)
 	if err != nil {
@@ -147,7 +147,7 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	return w, err
 }
 
-// readOwed reads what the schedule of a job enqueues after its end.
+// readOwed reads the tick whose job the schedule enqueues after the job's end.
 func (w *why) readOwed(ctx context.Context, q db.Querier) error {
 	name := w.job.Schedule()
 	if name == "" {
@@ -163,13 +163,13 @@ func (w *why) readOwed(ctx context.Context, q db.Querier) error {
 	return err
 }
 
-// owes returns what its schedule enqueues after the job's end.
+// owes returns the finding about that tick.
 func (w *why) owes(when string) possible {
 	return possible{!w.owed.IsZero(), say(ReasonOwed, "schedule %s enqueues the job of the tick %s %s",
 		strconv.Quote(w.job.Schedule()), moment(w.owed), when)}
 }
 
-// readEnd reads what concerns the end of a job that has ended, and which other job has the unique key of one that does not run.
+// readEnd reads the circumstances of a job's end, and the holder of the unique key of a job that does not run.
 func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 	if name := w.job.Schedule(); name != "" && w.job.Status == jobs.StatusCancelled {
 		w.replaced, err = q.ListReplacingTicks(ctx, db.ListReplacingTicksParams{Schedule: name, JobID: w.job.ID})
@@ -200,14 +200,14 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 	return err
 }
 
-// unable is what is recorded of the latest attempts of a job, in a row, whose workers could not run it.
+// unable is the record of a job's latest attempts, in a row, whose workers could not run it.
 type unable struct {
 	attempts int64
 	since    time.Time
 	last     AttemptEnd
 }
 
-// readUnable reads why workers could not run a job that waits.
+// readUnable reads why workers could not run a waiting job.
 func (w *why) readUnable(ctx context.Context, q db.Querier, in *Inspector) error {
 	if w.job.Attempt == 0 || w.job.Status != jobs.StatusScheduled && w.job.Status != jobs.StatusPending {
 		return nil
@@ -224,7 +224,7 @@ func (w *why) readUnable(ctx context.Context, q db.Querier, in *Inspector) error
 	return nil
 }
 
-// finding says why the last worker could not run the job.
+// finding returns why the last worker could not run the job.
 func (u unable) finding() possible {
 	times := ""
 	if u.attempts > 1 {
@@ -238,7 +238,7 @@ func (u unable) finding() possible {
 		worker, moment(u.last.EndedAt), u.last.Message, times)}
 }
 
-// readRule reads how long a job is kept that has ended.
+// readRule reads the rule that keeps an ended job.
 func (w *why) readRule(ctx context.Context, q db.Querier) error {
 	rule, err := q.GetRetention(ctx, db.GetRetentionParams{Status: string(w.job.Status), Kind: w.job.Kind, Queue: w.job.Queue})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -248,13 +248,13 @@ func (w *why) readRule(ctx context.Context, q db.Querier) error {
 	return err
 }
 
-// waits reports whether the job waits for a worker. A scheduled job that has fallen due does too: it stays scheduled until a
-// worker has a slot for it.
+// waits reports whether the job waits for a worker. A scheduled job that has fallen due waits too: it stays scheduled until
+// a worker has a slot for it.
 func (w *why) waits(now time.Time) bool {
 	return w.job.Status == jobs.StatusPending || w.job.Status == jobs.StatusScheduled && !w.job.Successor && !w.job.RunAfter.After(now)
 }
 
-// count counts, for a job that waits, the jobs that run and those that its workers claim before it.
+// count counts, for a waiting job, the running jobs and the jobs that its workers claim before it.
 func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo, now time.Time) (err error) {
 	w.takers, w.slots, w.running, w.free, w.ahead = nil, 0, 0, 0, 0
 	var kinds []string
@@ -305,7 +305,7 @@ func moment(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// pauseEnd returns until when a pause lasts.
+// pauseEnd returns the end of a pause as text.
 func pauseEnd(until time.Time) string {
 	if until.IsZero() {
 		return "it is resumed"
@@ -313,7 +313,7 @@ func pauseEnd(until time.Time) string {
 	return moment(until)
 }
 
-// byWhom returns the actor and the reason of a pause, where it has them.
+// byWhom returns the actor and the reason of a pause, if it has them.
 func byWhom(actor, reason string) string {
 	var text string
 	if actor != "" {
@@ -342,7 +342,7 @@ func findingsOf(list ...possible) []Finding {
 	return found
 }
 
-// findings returns the reasons; the first one must be mended first.
+// findings returns the reasons; correct the first one first.
 func (w *why) findings(now time.Time) []Finding {
 	switch {
 	case w.job.Status.Final():
@@ -363,7 +363,7 @@ func (w *why) findings(now time.Time) []Finding {
 	)...)
 }
 
-// refused returns what the database refuses.
+// refused returns the findings about actions that the database refuses.
 func (w *why) refused() (found []Finding) {
 	for _, r := range w.refusals {
 		times := "once"
@@ -396,7 +396,7 @@ func (w *why) ended() []Finding {
 	), w.refused()...)
 }
 
-// kept says how long an ended job is kept, by a rule.
+// kept returns the finding about the rule that keeps an ended job.
 func (w *why) kept() Finding {
 	if w.rule.Keep == jobs.Forever {
 		return say(ReasonKept, "it is kept for ever, by the rule for %s", w.rule)
@@ -416,7 +416,7 @@ func (w *why) underWay(now time.Time) []Finding {
 	), w.refused()...)
 }
 
-// waiting returns the findings of a job that is scheduled or pending; none when a worker can claim it.
+// waiting returns the findings of a scheduled or pending job; none if a worker can claim it.
 func (w *why) waiting(now time.Time) []Finding {
 	j, queue := w.job, strconv.Quote(w.job.Queue)
 	early, scheduled, how := j.RunAfter.After(now), j.Status == jobs.StatusScheduled, j.Debounced()
@@ -456,7 +456,7 @@ func (w *why) waiting(now time.Time) []Finding {
 	)...)
 }
 
-// atTheLatest says until when a debounced job can be put off.
+// atTheLatest returns the time until which a debounced job can be put off, as text.
 func atTheLatest(j jobs.Job, how jobtype.Debounce) string {
 	if how.AtMost == 0 {
 		return ""

@@ -16,20 +16,20 @@ import (
 const (
 	ReasonFaulty          Reason = "faulty"           // a worker could not enqueue its job
 	ReasonSchedulePaused  Reason = "schedule-paused"  // it enqueues nothing until it is resumed
-	ReasonUndeclared      Reason = "undeclared"       // it is declared in code, and no live worker declares it
-	ReasonOwed            Reason = "owed"             // the job of a tick waits for the end of the last one
+	ReasonUndeclared      Reason = "undeclared"       // declared in code, but not by a live worker
+	ReasonOwed            Reason = "owed"             // the job of a tick waits for the end of the previous one
 	ReasonScheduleOverdue Reason = "schedule-overdue" // a tick is due, and no worker has enqueued its job yet
 )
 
-// ScheduleDiagnosis is why a schedule enqueues no job.
+// ScheduleDiagnosis holds the reasons why a schedule enqueues no job.
 type ScheduleDiagnosis struct {
 	Schedule string    `json:"schedule"`
 	State    string    `json:"state"`    // as of [jobs.ScheduleInfo]
-	Findings []Finding `json:"findings"` // at least one; the first one must be mended first
+	Findings []Finding `json:"findings"` // at least one; correct the first one first
 }
 
-// WhySchedule returns why a schedule enqueues no job at this moment, as far as the database has it. The error is [jobs.ErrNoSchedule] when
-// there is no such schedule.
+// WhySchedule returns the reasons why a schedule enqueues no job now, as far as the database shows them. The error is [jobs.ErrNoSchedule]
+// for an unknown name.
 func (in *Inspector) WhySchedule(ctx context.Context, name string) (ScheduleDiagnosis, error) {
 	var info jobs.ScheduleInfo
 	err := core.CheckPortable("schedule name", name)
@@ -49,7 +49,7 @@ func (in *Inspector) WhySchedule(ctx context.Context, name string) (ScheduleDiag
 	return ScheduleDiagnosis{Schedule: name, State: info.State(), Findings: whySchedule(info, len(workers) > 0, in.scope.Now())}, nil
 }
 
-// whySchedule returns the findings; the first one must be mended first.
+// whySchedule returns the findings; correct the first one first.
 func whySchedule(s jobs.ScheduleInfo, served bool, now time.Time) []Finding {
 	overdue := "a tick is due since %s"
 	if served && s.State() == jobs.ScheduleActive {

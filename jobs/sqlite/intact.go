@@ -128,8 +128,7 @@ const (
 	// transaction or a long reader journal_size_limit leaves 64 MiB.
 	walLarge = 128 << 20
 
-	// walSurely is the time after which a WAL that stays large is blamed on a reader: after one large transaction the next commit restarts
-	// it.
+	// walSurely is the time after which a large WAL is blamed on a reader: after a large transaction the next commit restarts it.
 	walSurely = 5 * time.Second
 
 	// walTellEvery is the interval of the warning while the WAL stays large.
