@@ -6,28 +6,28 @@ type Action string
 const (
 	ActionEnqueue    Action = "enqueue"     // added jobs
 	ActionRetry      Action = "retry"       // made jobs due now
-	ActionCancel     Action = "cancel"      // ended jobs, or asked the workers that run them to
+	ActionCancel     Action = "cancel"      // ended jobs, or asked their workers to end them
 	ActionUpdate     Action = "update"      // changed jobs that had not started
 	ActionDelete     Action = "delete"      // removed jobs
 	ActionPrune      Action = "prune"       // removed jobs that ended long ago
 	ActionPause      Action = "pause"       // stopped claims from a queue
-	ActionResume     Action = "resume"      // allowed them again
+	ActionResume     Action = "resume"      // allowed these claims again
 	ActionPauseKind  Action = "pause kind"  // stopped claims of a kind's jobs from a queue
-	ActionResumeKind Action = "resume kind" // allowed them again
+	ActionResumeKind Action = "resume kind" // allowed these claims again
 	ActionMark       Action = "mark"        // marked fields of a kind as sensitive
 	ActionUnmark     Action = "unmark"      // removed such marks
 
-	ActionSetRetention    Action = "set retention"    // said how long some ended jobs are kept
-	ActionRemoveRetention Action = "remove retention" // took that back
+	ActionSetRetention    Action = "set retention"    // set how long some ended jobs are kept
+	ActionRemoveRetention Action = "remove retention" // removed such a rule
 
 	ActionRekey  Action = "rekey"  // encrypted jobs with another key
-	ActionForget Action = "forget" // erased what jobs of a user carried
+	ActionForget Action = "forget" // erased the data in a user's jobs
 
 	ActionRevealErrors Action = "reveal errors" // read errors that are encrypted; changed nothing
 
 	ActionSchedule       Action = "put schedule"    // added or replaced a schedule
-	ActionPauseSchedule  Action = "pause schedule"  // stopped it
-	ActionResumeSchedule Action = "resume schedule" // let it go on
+	ActionPauseSchedule  Action = "pause schedule"  // stopped a schedule
+	ActionResumeSchedule Action = "resume schedule" // resumed it
 	ActionRunSchedule    Action = "run schedule"    // enqueued its job at once
 	ActionDeleteSchedule Action = "delete schedule" // removed it
 )

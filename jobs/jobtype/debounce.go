@@ -8,13 +8,13 @@ import (
 // DebounceField is the field of a job's metadata that holds its [Debounce].
 const DebounceField = "sqluice_debounce"
 
-// Debounce is how a job was debounced by the enqueue whose payload it has.
+// Debounce holds the debounce options of the enqueue whose payload the job has.
 type Debounce struct {
 	Quiet  time.Duration `json:"quiet_ns"`
 	AtMost time.Duration `json:"at_most_ns,omitempty"` // from the job's creation on; 0 for no bound
 }
 
-// Debounced returns how the job was debounced; zero when it was not, or when its metadata are withheld.
+// Debounced returns the job's debounce options; zero if it has none, or when its metadata are withheld.
 func (j Job) Debounced() Debounce {
 	var metadata struct {
 		Debounce Debounce `json:"sqluice_debounce"`

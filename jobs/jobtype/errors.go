@@ -48,11 +48,11 @@ func (e *InvalidError) Error() string {
 // had ended, and return it.
 type SchemaError struct {
 	Have, Want int64   // the versions of the database's schema and of the schema that this program was built for
-	RunsFrom   int64   // programs of this schema version and newer run on the database; 0 when no migration says so
+	RunsFrom   int64   // the oldest schema version whose programs run on the database; 0 when no migration says so
 	Pending    []int64 // the migrations that this program knows and the database lacks
 
-	// Unversioned reports that the database has the queue's tables without their versions, as after a dump of the schema alone was loaded:
-	// Migrate adopts the tables when they equal a version of the schema.
+	// Unversioned reports that the database has the queue's tables without their versions, for example after a dump of the schema alone
+	// was loaded: Migrate adopts the tables when they equal a version of the schema.
 	Unversioned bool
 }
 
@@ -75,15 +75,15 @@ func (e *SchemaError) Error() string {
 	}
 }
 
-// refusedMost is how many jobs a RefusedError names.
+// refusedMost is the largest number of jobs that a RefusedError names.
 const refusedMost = 1000
 
-// RefusedError is returned by changes of jobs when the database refused some of them, as for a foreign key, a unique index, a CHECK or
-// a trigger of the application. Changes of many jobs return it also for jobs that other transactions had locked. All others were changed.
+// RefusedError is returned by changes of jobs when the database refused some, as by a foreign key, a unique index, a CHECK or a trigger of
+// the application. Changes of many jobs return it also for jobs that other transactions had locked. All others were changed.
 type RefusedError struct {
-	N    int     // how many were refused
+	N    int     // number of refused jobs
 	Jobs []int64 // their ids, the first 1,000 of them
-	Err  error   // why the first one was
+	Err  error   // cause of the first refusal
 }
 
 // Add adds a job.
@@ -96,7 +96,7 @@ func (e *RefusedError) Add(id int64, cause error) {
 	}
 }
 
-// Merge adds the jobs of another.
+// Merge adds the jobs of other.
 func (e *RefusedError) Merge(other RefusedError) {
 	if e.N == 0 {
 		e.Err = other.Err
@@ -117,7 +117,7 @@ func (e *RefusedError) Error() string {
 
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// shownValue is how many characters of an offending value an [InvalidError] shows.
+// shownValue is the number of characters of an offending value that an [InvalidError] shows.
 const shownValue = 80
 
 // NewInvalidError returns an [InvalidError] with the value shortened. must is a phrase that follows "must".

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Job is one job as its row has it. A handler's copy has what is known at the claim: its end is not.
-// Zero times and empty strings stand for columns that are not set.
+// Job is a job, as its row holds it. A handler's copy holds the state at the claim, without the job's end. Zero times
+// and empty strings stand for columns that are not set.
 type Job struct {
 	ID       int64           `json:"id"`
 	Kind     string          `json:"kind"`
@@ -20,18 +20,18 @@ type Job struct {
 	RunAfter time.Time       `json:"run_after"`
 	StartBy  time.Time       `json:"start_by,omitzero"` // when not started by then, it ends as cancelled
 
-	Attempt     int           `json:"attempt"`      // how often the job was claimed; with WorkerID it is the fence
+	Attempt     int           `json:"attempt"`      // number of claims; with WorkerID it is the fence
 	Uncounted   int           `json:"uncounted"`    // attempts that do not count: snoozed or released
 	MaxAttempts int           `json:"max_attempts"` // counted attempts before the job fails
 	Crashes     int           `json:"crashes"`      // attempts in which the worker's process died
 	Timeout     time.Duration `json:"timeout_ns"`   // of one attempt; 0 means that of the runner, if it has one
 
-	// Where the two come from: from the job itself, from its kind, or from nowhere.
+	// The sources of the two: the job itself, its kind, or none.
 	MaxAttemptsFrom SettingSource `json:"max_attempts_from"`
 	TimeoutFrom     SettingSource `json:"timeout_from"`
 
 	UniqueKey string          `json:"unique_key,omitempty"`
-	Successor bool            `json:"successor,omitempty"` // it waits for the end of the live job that has its unique key
+	Successor bool            `json:"successor,omitempty"` // it waits for the end of the live job with its unique key
 	RequestID string          `json:"request_id,omitempty"`
 	UserID    string          `json:"user_id,omitempty"`
 	Tags      []string        `json:"tags,omitempty"`
@@ -51,13 +51,13 @@ type Job struct {
 	held Holder // set in a handler's copy
 }
 
-// Counted returns how many attempts of the job count, the current one included: all but those that were snoozed or released.
+// Counted returns the number of attempts that count, the current one included: all but those that were snoozed or released.
 func (j Job) Counted() int { return j.Attempt - j.Uncounted }
 
-// AttemptsLeft returns how many more attempts the job has after this one before it fails.
+// AttemptsLeft returns the number of attempts that the job has after this one before it fails.
 func (j Job) AttemptsLeft() int { return max(0, j.MaxAttempts-j.Counted()) }
 
-// Due returns since when the job has been claimable: a plain INSERT may give it a time long ago.
+// Due returns the time since which the job has been claimable: a plain INSERT may give it a time long ago.
 func (j *Job) Due() time.Time {
 	if j.RunAfter.Before(j.CreatedAt) {
 		return j.CreatedAt
@@ -65,17 +65,17 @@ func (j *Job) Due() time.Time {
 	return j.RunAfter
 }
 
-// IdempotencyKey returns a key under which another service knows the work that the job asks for: the same in each attempt, and no other
-// job's, also of another database. It has letters, digits and underscores, at most 64. A payload that is replaced or updated
-// gives the job another key, so that a service that has done the work for the former payload does not skip the new one. It has a part of
-// the payload's SHA-256, by which a payload of few possible values can be guessed.
+// IdempotencyKey returns a key by which another service identifies the work that the job asks for: the same in each attempt, and
+// different for every other job, also of another database. It has letters, digits and underscores, at most 64. A replaced or updated
+// payload gives the job another key, so that a service that has done the work for the former payload does not skip the new one. It has a
+// part of the payload's SHA-256, by which a payload of few possible values can be guessed.
 func (j Job) IdempotencyKey() string {
 	sum := sha256.Sum256(j.Payload)
 	return fmt.Sprintf("job_%d_%d_%x", j.ID, j.CreatedAt.UnixMicro(), sum[:8])
 }
 
-// Holder is the attempt that a handler's copy of a job belongs to. Its methods are those of Job of the same names, and
-// jobs.CompleteTx.
+// Holder is the attempt that owns a handler's copy of a job. Its methods implement those of Job with the same names,
+// and jobs.CompleteTx.
 type Holder interface {
 	SetResult(v any) error
 	SetProgress(ctx context.Context, v any) error
@@ -86,11 +86,11 @@ type Holder interface {
 // SetHolder makes a job the copy of an attempt's handler.
 func (j *Job) SetHolder(h Holder) { j.held = h }
 
-// Holder returns the attempt that the job was claimed by; nil outside a handler.
+// Holder returns the attempt that claimed the job; nil outside a handler.
 func (j *Job) Holder() Holder { return j.held }
 
-// SetResult sets the result that the job will have when its handler returns nil: any value that encodes to JSON of
-// at most [MaxPayload] bytes. The last call counts. It is an error outside a handler.
+// SetResult sets the result that the job will have when its handler returns nil: any value that encodes to JSON of at
+// most [MaxPayload] bytes. The last call takes effect. It returns an error outside a handler.
 func (j Job) SetResult(v any) error {
 	if j.held == nil {
 		return ErrNotHeld("set the result of", j.ID)
@@ -98,9 +98,9 @@ func (j Job) SetResult(v any) error {
 	return j.held.SetResult(v)
 }
 
-// SetProgress notes how far the attempt has come, as any value that encodes to JSON; others see it at once. The error
-// is [ErrLeaseLost] when another worker has taken the job. It is an error outside a handler. While the handler has a transaction open
-// that has written, on SQLite, the call waits for that one's lock, for five seconds, and fails with [ErrBusy]: set it before or after.
+// SetProgress records the progress of the attempt, as any value that encodes to JSON; others see it at once. The error is [ErrLeaseLost]
+// when another worker has taken the job. It returns an error outside a handler. While the handler has an open transaction that has written,
+// on SQLite, the call waits five seconds for that transaction's lock, and fails with [ErrBusy]: call it before or after.
 func (j Job) SetProgress(ctx context.Context, v any) error {
 	if j.held == nil {
 		return ErrNotHeld("set the progress of", j.ID)
@@ -108,10 +108,10 @@ func (j Job) SetProgress(ctx context.Context, v any) error {
 	return j.held.SetProgress(ctx, v)
 }
 
-// Withhold returns a text about the attempt, such as its handler's error, as it would be recorded: without what the kind
-// marks as sensitive, and no longer than is recorded. It is for middleware that passes the text on. It reads the marks from
-// the database. With an error, as outside a handler, the text is [Redacted]. Give it whole texts: of a text that was
-// shortened before, it recognises a part of a value only before an ellipsis.
+// Withhold returns a text about the attempt, such as its handler's error, as it would be recorded: without the values that
+// the kind marks as sensitive, and no longer than the record. It is for middleware that passes the text on. It reads the
+// marks from the database. With an error, as outside a handler, the text is [Redacted]. Give it whole texts: of a text that
+// was shortened before, it recognises a part of a value only before an ellipsis.
 func (j Job) Withhold(ctx context.Context, text string) (string, error) {
 	if j.held == nil {
 		return Redacted, ErrNotHeld("withhold a text about", j.ID)

@@ -2,7 +2,7 @@ package jobtype
 
 import "log/slog"
 
-// Key is a key that jobs are encrypted with.
+// Key is a key with which jobs are encrypted.
 type Key struct {
 	ID     string // stands beside each value that is encrypted with the key: letters, digits, dots, dashes and underscores
 	Secret []byte // [KeySize] random bytes

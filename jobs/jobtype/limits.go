@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The bounds of what an enqueue takes; the schema's CHECKs hold the same.
+// The bounds of an enqueue's values; the schema's CHECKs have the same.
 const (
 	MinPriority        = math.MinInt16
 	MaxPriority        = math.MaxInt16
@@ -17,29 +17,29 @@ const (
 	DefaultQueue       = "default"
 	DefaultMaxAttempts = 25
 
-	// PastTolerance is how far in the past a time given to At may lie: clocks differ and calls take time.
+	// PastTolerance is the longest time in the past for a time given to At: clocks differ and calls take time.
 	PastTolerance = time.Minute
 )
 
 const (
-	// MaxPayload is the size of the largest payload, result, progress or metadata, in bytes.
+	// MaxPayload is the largest size of a payload, result, progress or metadata, in bytes.
 	MaxPayload = 1 << 20
 
-	// MaxDepth is how deep arrays and objects may be nested in them. SQLite's JSON functions stop at 1,000 and
+	// MaxDepth is the deepest nesting of arrays and objects in them. SQLite's JSON functions stop at 1,000 and
 	// PostgreSQL's at a depth that its stack size gives; this is far below both.
 	MaxDepth = 200
 )
 
 const (
-	// Redacted stands, as a JSON string, in place of what only a handler sees.
+	// Redacted replaces, as a JSON string, a value that only a handler may see.
 	Redacted = "[redacted]"
 
-	// MaxSensitive is how many fields of a kind can be marked one by one.
+	// MaxSensitive is the largest number of fields of a kind that can be marked one by one.
 	MaxSensitive = 100
 )
 
 const (
-	// Encrypted stands in place of an encrypted value, as a JSON string. That of the text of an error has a hash before the bracket.
+	// Encrypted replaces an encrypted value, as a JSON string. For the text of an error it has a hash before the bracket.
 	Encrypted = "[encrypted]"
 
 	// Forgotten is the payload, as a JSON string, of a job whose user was forgotten, or of the newest job when it was kept
@@ -50,9 +50,9 @@ const (
 	EncryptedJSON = `"` + Encrypted + `"`
 	ForgottenJSON = `"` + Forgotten + `"`
 
-	// KeySize is how many bytes the secret of a key has.
+	// KeySize is the length of a key's secret in bytes.
 	KeySize = 32
 
-	// MaxKeyID is how many characters the id of a key has at most.
+	// MaxKeyID is the longest id of a key in characters.
 	MaxKeyID = 64
 )

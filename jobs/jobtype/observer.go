@@ -9,66 +9,66 @@ import (
 	"github.com/sqluice/sqluice/internal/callback"
 )
 
-// eventLimit is how many events may wait for an observer.
+// eventLimit is the largest number of events that wait for an observer.
 const eventLimit = 100_000
 
-// Observer is told what a process does with a queue, for metrics and the like. An engine gets it when it is opened, with its
-// option WithObserver; the clients and runners of that store tell it too. It only watches: what is to change or refuse
-// something is a middleware.
+// Observer holds functions that are called for a process's events in a queue, for example for metrics. Pass it to an engine
+// by the option WithObserver; the clients and runners of that store call it too. It only watches: use a middleware to change
+// or refuse something.
 //
-// Any field may be nil, and without an Observer nothing is measured. The functions are called soon after what they tell of,
-// one at a time and in its order, on a goroutine of the observer's own: they may block, use the queue, panic or call
+// Any field may be nil, and without an Observer nothing is measured. The functions are called soon after their events, one
+// at a time and in the events' order, on the observer's own goroutine: they may block, use the queue, panic or call
 // runtime.Goexit without holding up or failing anything else. A panic is logged to slog.Default. An observer that is more
-// than 100,000 events behind misses the newest ones, and the log says how many. A runner that stops, and
-// a store that is closed, waits up to two seconds for its observers: see [Observer.Flush].
+// than 100,000 events behind misses the newest ones, and the log gives their number. A runner that stops, and a store that
+// is closed, waits up to two seconds for its observers: see [Observer.Flush].
 type Observer struct {
-	// Enqueued is called after jobs were added, or one was found in place of the one to be added. In a caller's
-	// transaction that is before the commit.
+	// Enqueued is called after jobs were added, or after an existing job was found instead. In a caller's transaction
+	// that is before the commit.
 	Enqueued func(Enqueued)
 
 	// Started is called when an attempt gets its slot.
 	Started func(Started)
 
 	// Finished is called once for each attempt that started, when its end is recorded, or when it is known to be lost. A run
-	// that ends with an error may leave some out: what became of them is not known.
+	// that ends with an error may omit some: their outcome is not known.
 	Finished func(Finished)
 
-	// Rescued is called after jobs of workers that are gone were looked after by this process.
+	// Rescued is called after this process rescued jobs of dead workers.
 	Rescued func(Rescued)
 
-	// Expired is called after this process ended jobs as cancelled that no worker had claimed by the time of StartBy. Finished tells
-	// of one that a worker had claimed too late.
+	// Expired is called after this process ended jobs as cancelled that no worker had claimed by the time of StartBy. Finished is
+	// called for one that a worker had claimed too late.
 	Expired func(Expired)
 
 	// Turned is called after each transaction in which a runner recorded ends of attempts, claimed jobs, or both, or in which a job
 	// was added and handed to one.
 	Turned func(Turned)
 
-	// Committed is called after each transaction of the engine, with how many writes of callers shared it.
+	// Committed is called after each transaction of the engine, with the number of callers' writes that shared it.
 	Committed func(writes int, took time.Duration)
 
 	// Queried is called after each statement of sql/queries, with its name. err is the driver's: sql.ErrNoRows is no fault. A
-	// statement that is run or sent with what follows it took no time, and its error is told of that.
+	// statement that is sent with the following one has a duration of 0, and that one reports its error.
 	Queried func(name string, took time.Duration, err error)
 
-	// Failed is called when the database failed a read or a transaction: one of its statements, its commit, or the way there.
+	// Failed is called when the database failed a read or a transaction: a statement, the commit, or the connection.
 	Failed func(err error)
 
 	// Woken is called when a listener, such as a runner without work, is woken to look at the database.
 	Woken func(WakeSource)
 
-	queues []*callback.Queue // of the observers that this one tells; empty in one that the application made
+	queues []*callback.Queue // of the observers that this one calls; empty in an observer that the application made
 }
 
-// Enqueued is told to an [Observer] after an enqueue.
+// Enqueued is passed to an [Observer] after an enqueue.
 type Enqueued struct {
 	Kind, Queue string
-	Jobs        int  // how many were added; 0 when Existed
-	Existed     bool // a job with the same unique key or request id was there
+	Jobs        int  // number of added jobs; 0 when Existed
+	Existed     bool // a job with the same unique key or request id existed
 	InTx        bool // in a caller's transaction, which may still be rolled back
 }
 
-// Started is told to an [Observer] when an attempt begins.
+// Started is passed to an [Observer] when an attempt begins.
 type Started struct {
 	Kind, Queue string
 	ID          int64
@@ -76,7 +76,7 @@ type Started struct {
 	Waited      time.Duration // since the job fell due, or was added if that was later
 }
 
-// Finished is told to an [Observer] after the end of an attempt.
+// Finished is passed to an [Observer] after the end of an attempt.
 type Finished struct {
 	Kind, Queue string
 	ID          int64
@@ -84,25 +84,25 @@ type Finished struct {
 	Fate        Fate
 	Cause       Cause         // of a failed attempt, or of one whose worker could not run the job; else empty
 	Error       string        // its message
-	Took        time.Duration // from the begin of the attempt until its handler returned, or was given up
+	Took        time.Duration // from the start of the attempt until its handler returned, or was given up
 }
 
-// Rescued is told to an [Observer] after a rescue.
+// Rescued is passed to an [Observer] after a rescue.
 type Rescued struct {
-	Worker   string // the name of the one that was found gone now; empty when it was known before, or its leases were over
+	Worker   string // the name of the worker found dead now; empty if it was known before, or its leases were over
 	Reason   Cause  // CauseCrash when its lock was free, CauseLost when a lease was over
-	Attempts int    // that were running
-	// What has become of their jobs.
+	Attempts int    // running ones
+	// The numbers of their jobs by new status.
 	Pending, Failed, Cancelled int
 }
 
-// Expired is told to an [Observer] after jobs of one kind and queue were ended because no worker had started them in time.
+// Expired is passed to an [Observer] after jobs of one kind and queue were ended because no worker had started them in time.
 type Expired struct {
 	Kind, Queue string
 	Jobs        int
 }
 
-// Turned is told to an [Observer] after a transaction of a runner.
+// Turned is passed to an [Observer] after a transaction of a runner.
 type Turned struct {
 	Recorded int // ends of attempts
 	Claimed  int // jobs
@@ -110,7 +110,7 @@ type Turned struct {
 	Took     time.Duration
 }
 
-// Fate is what becomes of a job after an attempt.
+// Fate is the result of an attempt for its job.
 type Fate string
 
 const (
@@ -121,7 +121,7 @@ const (
 	FateSnoozed   Fate = "snoozed"   // put off; the attempt does not count
 	FateReleased  Fate = "released"  // given back unfinished by a stopping runner; the attempt does not count
 	FateUnable    Fate = "unable"    // put off, because its worker could not run it; the attempt does not count
-	FateLost      Fate = "lost"      // the lease was lost: the job is another's, or deleted
+	FateLost      Fate = "lost"      // the lease was lost: another worker has the job, or it is deleted
 )
 
 // In the order of the constants.
@@ -130,16 +130,16 @@ var fates = [...]Fate{FateDone, FateRetry, FateFailed, FateCancelled, FateSnooze
 // Fates returns all fates.
 func Fates() []Fate { return append([]Fate(nil), fates[:]...) }
 
-// WakeSource is how a process found out that there may be something to do.
+// WakeSource says why a process looks for work.
 type WakeSource string
 
 const (
 	WakeLocal  WakeSource = "local"  // a commit of the same process
-	WakeEvent  WakeSource = "event"  // SQLite: the system told of a write to the database's files
+	WakeEvent  WakeSource = "event"  // SQLite: the system reported a write to the database's files
 	WakeNotify WakeSource = "notify" // PostgreSQL: a notification
-	WakePoll   WakeSource = "poll"   // looking often, where nothing tells
-	WakeSafety WakeSource = "safety" // the look each second at what nothing told of
-	WakeStart  WakeSource = "start"  // the watch or the listening began, maybe anew
+	WakePoll   WakeSource = "poll"   // frequent polling, where there are no events
+	WakeSafety WakeSource = "safety" // the safety look each second, without an event
+	WakeStart  WakeSource = "start"  // the watch or the listening started, perhaps again
 	WakeTimer  WakeSource = "timer"  // a scheduled job falls due, or it is time to look again
 )
 
@@ -149,9 +149,9 @@ var wakeSources = [...]WakeSource{WakeLocal, WakeEvent, WakeNotify, WakePoll, Wa
 // WakeSources returns all sources.
 func WakeSources() []WakeSource { return append([]WakeSource(nil), wakeSources[:]...) }
 
-// Observers returns an observer that tells each one of a list, in its order; nil for none. It leaves out those that are
-// nil. Its own functions never block: each observer of the list has a goroutine that calls its functions. Engines call
-// Observers with what they are given.
+// Observers returns an observer that calls each one of a list, in its order; nil for none. It omits nil ones. Its own
+// functions never block: each observer of the list has a goroutine that calls its functions. Engines pass the given
+// observers to Observers.
 func Observers(list ...*Observer) *Observer {
 	var all *Observer
 	for _, o := range list {
@@ -166,7 +166,7 @@ func Observers(list ...*Observer) *Observer {
 	return all
 }
 
-// queued returns an observer whose functions have those of another one called by a queue.
+// queued returns an observer that calls the functions of another one by a queue.
 func queued(o *Observer) *Observer {
 	if len(o.queues) > 0 {
 		return o
@@ -192,7 +192,7 @@ func queued(o *Observer) *Observer {
 	return told
 }
 
-// later returns a function that has f called by a queue; nil when f is.
+// later returns a function that calls f by a queue; nil if f is nil.
 func later[A any](q *callback.Queue, f func(A)) func(A) {
 	if f == nil {
 		return nil
@@ -200,9 +200,9 @@ func later[A any](q *callback.Queue, f func(A)) func(A) {
 	return func(a A) { q.Add(func() { f(a) }) }
 }
 
-// Flush waits until the functions of an observer have returned for everything that happened before, as a test or a program
-// that ends needs it. Call it on what Observers returned, and give the same to WithObserver: any other observer has no queue,
-// and Flush returns at once. The error is ctx's. It may be called on nil.
+// Flush waits until the functions of an observer have returned for all earlier events, for a test or a program that ends.
+// Call it on the result of Observers, and give the same to WithObserver: any other observer has no queue, and Flush returns
+// at once. The error is ctx's. It may be called on nil.
 func (o *Observer) Flush(ctx context.Context) error {
 	if o == nil {
 		return nil

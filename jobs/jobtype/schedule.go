@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Schedule is a schedule as its row has it. Zero times stand for columns that are not set.
+// Schedule is a schedule, as its row holds it. Zero times stand for columns that are not set.
 type Schedule struct {
 	Name     string          `json:"name"`
 	Kind     string          `json:"kind"`
@@ -16,8 +16,8 @@ type Schedule struct {
 	Zone     string          `json:"zone"`
 	CatchUp  string          `json:"catch_up"` // "latest", "none", or "all:" and a number
 	Overlap  string          `json:"overlap"`  // "allow", "skip", "replace" or "after"
-	InCode   bool            `json:"in_code"`  // declared by a program's code, and due only while a worker lives that declares it
-	Declared bool            `json:"declared"` // a live worker declares it, or none need do so
+	InCode   bool            `json:"in_code"`  // declared in code, and due only while a live worker declares it
+	Declared bool            `json:"declared"` // a live worker declares it, or it needs no declaration
 	Start    time.Time       `json:"start_at"` // "@every" counts from it
 
 	Unhandled bool `json:"unhandled,omitempty"` // no live worker takes its kind from its queue: the jobs that it enqueues wait
@@ -26,8 +26,8 @@ type Schedule struct {
 	Owed    time.Time `json:"owed_at,omitzero"`      // a tick whose job waits for the end of the last one
 	Last    time.Time `json:"last_at,omitzero"`      // the tick of the last job
 	LastJob int64     `json:"last_job_id,omitempty"` // the last job, which may have been removed since
-	Paused  time.Time `json:"paused_at,omitzero"`    // since when it is paused
-	Fault   string    `json:"fault,omitempty"`       // why it is not due at all
+	Paused  time.Time `json:"paused_at,omitzero"`    // start of its pause
+	Fault   string    `json:"fault,omitempty"`       // the reason why it is not due at all
 	Created time.Time `json:"created_at"`
 	Updated time.Time `json:"updated_at"`
 }
@@ -53,7 +53,7 @@ func (s Schedule) State() string {
 	return ScheduleActive
 }
 
-// TickOutcome is what came of a tick.
+// TickOutcome is the outcome of a tick.
 type TickOutcome string
 
 const (
@@ -64,20 +64,20 @@ const (
 	TickMissed   TickOutcome = "missed"   // no worker was there, and the schedule does not catch up
 )
 
-// Tick is a time at which a schedule was due, and what came of it.
+// Tick is a time at which a schedule was due, with its outcome.
 type Tick struct {
 	Tick        time.Time   `json:"tick"`
 	Outcome     TickOutcome `json:"outcome"`
-	MissedSince time.Time   `json:"missed_since,omitzero"` // the first of the ticks before it of which no job came
+	MissedSince time.Time   `json:"missed_since,omitzero"` // the first of the earlier ticks that enqueued no job
 	Job         int64       `json:"job_id,omitempty"`
-	Replaced    int64       `json:"replaced_id,omitempty"` // the job that was cancelled for it
+	Replaced    int64       `json:"replaced_id,omitempty"` // the job cancelled for this tick
 	At          time.Time   `json:"at"`                    // when the outcome was recorded
 }
 
 // TickField is the field of a job's metadata that holds its [JobTick].
 const TickField = "sqluice_schedule"
 
-// JobTick is the tick that a job was enqueued for.
+// JobTick is the tick for which a job was enqueued.
 type JobTick struct {
 	Schedule string    `json:"name"`
 	Tick     time.Time `json:"tick"`
@@ -90,7 +90,7 @@ func (j Job) Tick() time.Time { return j.scheduleTick().Tick }
 // Schedule returns the name of the schedule that enqueued the job, and "" when none did.
 func (j Job) Schedule() string { return j.scheduleTick().Schedule }
 
-// scheduleTick is zero for metadata that hold none, or that are withheld.
+// scheduleTick returns zero if the metadata hold no tick, or are withheld.
 func (j Job) scheduleTick() JobTick {
 	var metadata struct {
 		Tick JobTick `json:"sqluice_schedule"`

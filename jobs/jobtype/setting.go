@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// SettingSource says what has set a setting of a job that the job may leave to its kind. Its text is job, kind or default. It is a number so
-// that a job, which is copied for each attempt, stays small.
+// SettingSource is the source of a setting that a job may leave to its kind. Its text is job, kind or default. It is a number so that a
+// job, which is copied for each attempt, stays small.
 type SettingSource uint8
 
 const (
 	SettingDefault SettingSource = iota // neither of the others has set it
-	SettingOfKind                       // what the kind declares
+	SettingOfKind                       // the kind's declaration
 	SettingOfJob                        // an option of the enqueue, or an update
 )
 

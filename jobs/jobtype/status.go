@@ -2,7 +2,7 @@ package jobtype
 
 import "strconv"
 
-// Status is where a job is in its life: see docs/lifecycle.md.
+// Status is a stage in the life of a job: see docs/lifecycle.md.
 type Status string
 
 const (
@@ -35,23 +35,23 @@ func (s Status) Final() bool {
 	return s == StatusDone || s == StatusFailed || s == StatusCancelled
 }
 
-// Cause is why an attempt did not end well, or how one ended that did not fail.
+// Cause is the reason why an attempt did not end well, or the way in which it ended without failing.
 type Cause string
 
 const (
 	CauseError   Cause = "error"   // the handler returned an error
 	CausePanic   Cause = "panic"   // the handler panicked or called runtime.Goexit
 	CauseTimeout Cause = "timeout" // the attempt took longer than its timeout
-	CauseDecode  Cause = "decode"  // the payload is not of the type that the handler takes
+	CauseDecode  Cause = "decode"  // the payload does not fit the handler's type
 	CauseCrash   Cause = "crash"   // the worker's process ended
 	CauseLost    Cause = "lost"    // the lease ran out although the process may live
-	CauseExpired Cause = "expired" // no worker had started the job by the time that StartBy gave
+	CauseExpired Cause = "expired" // no worker had started the job by the time of StartBy
 
 	// These attempts did not fail.
 	CauseSnoozed   Cause = "snoozed"   // the handler put the job off
-	CauseReleased  Cause = "released"  // the worker stopped, or gave the job back before it started
+	CauseReleased  Cause = "released"  // the worker stopped, or released the job before it started
 	CauseCancelled Cause = "cancelled" // the handler, or a person, ended the job
-	CauseUnable    Cause = "unable"    // the worker could not run the job: another may
+	CauseUnable    Cause = "unable"    // the worker could not run the job, but another may
 )
 
 // Failed reports whether the attempt failed: it was neither snoozed nor released nor cancelled, and its worker was able to run the job.

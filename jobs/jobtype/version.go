@@ -34,8 +34,8 @@ func PayloadVersion(metadata json.RawMessage) (int, error) {
 	return int(number), nil
 }
 
-// PayloadVersion returns the version of the job's payload, as its kind's Version was when the job was enqueued, and 0 for none or one that is
-// not a number.
+// PayloadVersion returns the version of the job's payload, which was its kind's Version at the enqueue, and 0 for none or one that is not a
+// number.
 func (j Job) PayloadVersion() int {
 	version, err := PayloadVersion(j.Metadata)
 	if err != nil {
