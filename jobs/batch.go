@@ -9,20 +9,20 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// keepBytes is about how much is kept of what was encoded to be validated, so that it need not be encoded again. What marshalers
-// returned is kept as a whole: they may be the application's, which must not run in a transaction, and may return something else.
+// keepBytes is about the largest size of encoded payloads that validation keeps, so that they need not be encoded again. It keeps
+// all results of marshalers: they may be the application's, which must not run in a transaction, and may return something else.
 const keepBytes = 16 << 20
 
-// batch is the payloads of many jobs, encoded when they are needed.
+// batch encodes the payloads of many jobs when they are needed.
 type batch struct {
 	n       int
 	payload func(i int) ([]byte, error)
-	stored  func(payload []byte) (string, error) // what the database gets of a payload
+	stored  func(payload []byte) (string, error) // returns the stored form of a payload
 	kept    []engine.Payloads                    // the first payloads
-	rest    int                                  // the first payload that is in none of them
+	rest    int                                  // the first payload that is not in kept
 }
 
-// validate looks at all payloads. A faulty one is named by its place.
+// validate checks all payloads. Its error names a faulty one by its index.
 func (b *batch) validate(e *enqueue) error {
 	keep := keepBytes
 	if e.marshaled {
@@ -46,7 +46,7 @@ func (b *batch) validate(e *enqueue) error {
 	return nil
 }
 
-// lists returns the payloads, divided by statements.
+// lists returns the payloads, divided into statements.
 func (b *batch) lists() iter.Seq2[engine.Payloads, error] {
 	return func(yield func(engine.Payloads, error) bool) {
 		for _, list := range b.kept {
@@ -64,7 +64,7 @@ func (b *batch) lists() iter.Seq2[engine.Payloads, error] {
 	}
 }
 
-// list encodes a statement's worth of payloads from the ith one on, each of which passes a check.
+// list encodes the payloads for a statement from the ith one on, each of which passes a check.
 func (b *batch) list(i int, check func(i int, data []byte) error) (list string, next int, err error) {
 	var out []byte
 	for first := i; i < b.n && i-first < engine.PayloadsMost && len(out) < engine.PayloadsMostSize; i++ {

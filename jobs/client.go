@@ -18,18 +18,18 @@ import (
 type Store interface {
 	sealedStore
 
-	// Close waits for writes under way and closes the connections.
+	// Close waits for running writes and closes the connections.
 	Close() error
 }
 
-// sealedStore is what the module takes the engine's port out of, with [engine.StoreOf].
+// sealedStore gives the module access to the engine's port, by [engine.StoreOf].
 type sealedStore = engine.StoreCarrier
 
 // Client enqueues jobs, waits for them and changes them; package jobs/inspect lists and counts them. Make one with [New]. It has
 // no zero value, and all its methods may be called concurrently. Clients are cheap: they hold no resources but their store's.
 type Client struct {
 	sealed
-	given      Store        // what it was made with
+	given      Store        // the store passed to New
 	store      engine.Store // its port, observed
 	middleware []EnqueueMiddleware
 	around     EnqueueFunc // nil without middleware
@@ -38,7 +38,7 @@ type Client struct {
 	kinds      *jobrow.Declared
 }
 
-// sealed has the client's scope, which package inspect takes out with [engine.ScopeOf].
+// sealed gives package inspect access to the client's scope, by [engine.ScopeOf].
 type sealed = engine.Sealed
 
 // New returns a client of the queue in a store.
@@ -52,11 +52,11 @@ func New(store Store, opts ...ClientOption) *Client {
 	return c
 }
 
-// With returns a client whose enqueues and reads run inside the caller's transaction: what it enqueues exists when and
-// only when the transaction commits, and a change that fails leaves nothing of it there. It must not be used after that.
-// Wait, Migrate and Backup need a client outside. [Client.Tx] is for programs that have no transaction.
+// With returns a client whose enqueues and reads run inside the caller's transaction: its jobs exist if and only if the
+// transaction commits, and a change that fails leaves nothing of it there. It must not be used after that. Wait, Migrate
+// and Backup need a client outside. [Client.Tx] is for programs that have no transaction.
 //
-// Every call of a client with a nil tx is an error.
+// Every call of a client with a nil tx returns an error.
 func (c *Client) With(tx Tx) *Client {
 	if tx == nil {
 		tx = c.store.Transactions().SQLTx(nil)
@@ -66,26 +66,26 @@ func (c *Client) With(tx Tx) *Client {
 	return c.with(scope)
 }
 
-// WithSQL is [Client.With] for a transaction of database/sql, on either engine: sqlite.Tx and postgres.SQLTx say which transactions these are.
+// WithSQL is [Client.With] for a transaction of database/sql, on either engine; sqlite.Tx and postgres.SQLTx describe the accepted ones.
 func (c *Client) WithSQL(tx *sql.Tx) *Client { return c.With(c.SQLTx(tx)) }
 
 // SQLTx returns a transaction of database/sql for [CompleteTx], on either engine.
 func (c *Client) SQLTx(tx *sql.Tx) Tx { return c.store.Transactions().SQLTx(tx) }
 
-// Revealed returns a client that shows jobs as they are, with what their kinds mark as sensitive and what it can decrypt ([WithCipher]):
-// for a service's own code that needs it. It makes no difference to what is enqueued, or to what handlers get.
+// Revealed returns a client that shows jobs unredacted, with the fields that their kinds mark as sensitive and the values that it can
+// decrypt ([WithCipher]): for a service's own code. It changes neither enqueues nor what handlers get.
 func (c *Client) Revealed() *Client {
 	scope := *c.scope()
 	scope.Revealed = true
 	return c.with(scope)
 }
 
-// view is what the client shows of jobs.
+// view returns the rules by which the client redacts jobs.
 func (c *Client) view() redact.View {
 	return redact.View{Revealed: c.scope().Revealed, Errors: c.scope().Errors, Cipher: c.scope().Cipher}
 }
 
-// scope is what the client's statements run in.
+// scope returns the scope in which the client's statements run.
 func (c *Client) scope() *engine.Scope { return engine.ScopeOf(c) }
 
 // with returns a copy of the client with another scope.
@@ -98,12 +98,12 @@ func (c *Client) with(scope engine.Scope) *Client {
 // Store returns the store that the client was made with.
 func (c *Client) Store() Store { return c.given }
 
-// Migrate brings the database's schema to the version this library was built for and returns the names of the
-// migrations that ran: none when there was nothing to do. Safe in several processes at once.
+// Migrate migrates the database's schema to the version this library was built for and returns the names of the migrations that ran: none
+// when there was nothing to do. Several processes may call it at once.
 //
-// Where the database has the queue's tables without their versions, as after a dump of the schema alone was loaded, Migrate compares them
-// with the versions of the schema. It records the version that they equal, logs it, and runs the migrations after it. Otherwise it
-// changes nothing, and the error names what differs.
+// If the database has the queue's tables without their versions, for example after a dump of the schema alone was loaded, Migrate
+// compares them with the versions of the schema. It records the version that they equal, logs it, and runs the later migrations.
+// Otherwise it changes nothing, and the error names the difference.
 func (c *Client) Migrate(ctx context.Context) ([]string, error) {
 	done, err := c.store.Migrations().Migrate(ctx)
 	if err != nil {
@@ -129,8 +129,8 @@ func (c *Client) BackupTo(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// CheckSchema returns a [SchemaError] unless this program runs on the database's schema: it is the one that the library was built for, or
-// a newer one whose migrations say that they are compatible.
+// CheckSchema returns a [SchemaError] unless this program runs on the database's schema: it must be the one that the library was built
+// for, or a newer one whose migrations declare it compatible.
 func (c *Client) CheckSchema(ctx context.Context) error {
 	done, err := engine.SharedOf(c.given).SchemaChecks.Take(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Client) CheckSchema(ctx context.Context) error {
 	return engine.CheckSchema(ctx, c.store)
 }
 
-// CheckOpen returns an error that is [ErrMoved], with the other database, when the queue is closed by a move.
+// CheckOpen returns [ErrMoved], with the other database, when the queue is closed by a move.
 func (c *Client) CheckOpen(ctx context.Context) error {
 	return c.scope().Read(ctx, lifecycle.CheckOpen)
 }

@@ -13,9 +13,11 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/declare"
 )
 
-// Schedule declares schedules, which are put when Run starts: it then returns what is wrong with them. Of
-// what live workers declare under one name, the content that was seen first after the others holds, whatever restarts. A declared schedule
-// is due only while a runner lives that declares it, so that one that is removed from the code ends with the last runner of the old version. It panics after Run has begun. Drain puts no schedules and serves none.
+// Schedule declares schedules. Run puts them when it starts, and returns their faults. If live workers declare different contents under one
+// name, the content that appeared most recently applies, whatever restarts. A declared schedule is due only while a live runner declares
+// it, so that one that is removed from the code ends with the last runner of the old version. It panics after Run has begun. Drain puts no
+// schedules and serves none.
+// schedules and serves none.
 func (r *Runner) Schedule(list ...Schedule) {
 	if r.started.Load() {
 		panic("jobs: Schedule after Run")
@@ -23,7 +25,7 @@ func (r *Runner) Schedule(list ...Schedule) {
 	r.schedules = append(r.schedules, list...)
 }
 
-// scheduleRows returns the rows of the declared schedules, or what is wrong with all of them.
+// scheduleRows returns the rows of the declared schedules, or their faults together.
 func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err error) {
 	seen := map[string]bool{}
 	for _, s := range r.schedules {
@@ -41,7 +43,7 @@ func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err e
 	return rows, err
 }
 
-// declared returns what the program declares of the handler's kind.
+// declared returns the program's declaration of the handler's kind.
 func (h handler) declared() declare.Settings {
 	s := h.declares
 	switch h.keep {
@@ -56,7 +58,7 @@ func (h handler) declared() declare.Settings {
 	return s
 }
 
-// declarations returns what the runner declares: the settings of its kinds, and its schedules.
+// declarations returns the runner's declarations: the settings of its kinds, and its schedules.
 func (r *Runner) declarations(schedules []db.PutScheduleParams) (list []declare.Declaration, err error) {
 	if !r.config.Undeclared {
 		for kind, settings := range r.settings {
@@ -77,7 +79,7 @@ func (r *Runner) declarations(schedules []db.PutScheduleParams) (list []declare.
 	return list, nil
 }
 
-// prepare marks fields of kinds as sensitive, also of those of schedules.
+// prepare marks sensitive fields of kinds, including the kinds of schedules.
 func (r *Runner) prepare(ctx context.Context) error {
 	if err := r.client.marks.Ensure(ctx, r.client.scope(), r.marks); err != nil {
 		return err

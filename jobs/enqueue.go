@@ -18,18 +18,18 @@ import (
 
 // Receipt is the answer to an enqueue.
 type Receipt struct {
-	ID      int64 // of the job that was added, or of the one that was there
-	Existed bool  // a job with the same unique key or request id was there, and none was added
+	ID      int64 // of the added job, or of the existing one
+	Existed bool  // a job with the same unique key or request id existed, and none was added
 
-	// Replaced is set, beside Existed, when that job has the payload and the options of this enqueue now: see [UniqueReplace].
+	// Replaced is set, beside Existed, when that job now has the payload and the options of this enqueue: see [UniqueReplace].
 	Replaced bool
 }
 
-// Enqueue adds a job of a kind given by name, with a payload that is JSON already; [Kind.Enqueue] is the typed form.
-// A nil payload is an empty object, {}. Bad input is an [InvalidError]. After it returns without an error the job will run, whatever process dies when.
+// Enqueue adds a job of a kind given by name, with a payload that is JSON already; [Kind.Enqueue] is the typed form. A nil payload is an
+// empty object, {}. Bad input returns an [InvalidError]. After it returns without an error the job will run, whatever process dies when.
 //
-// While the caller has a transaction open that has written, on SQLite, an enqueue outside of it waits for that one's lock, for five
-// seconds, and fails with [ErrBusy]: use [Client.With].
+// While the caller has an open transaction that has written, on SQLite, an enqueue outside of it waits five seconds for that transaction's
+// lock, and fails with [ErrBusy]: use [Client.With].
 func (c *Client) Enqueue(ctx context.Context, kind string, payload json.RawMessage, opts ...EnqueueOption) (Receipt, error) {
 	receipt, err := c.enqueueOne(ctx, newEnqueue(kind, opts), orEmpty(payload))
 	if err != nil {
@@ -38,9 +38,9 @@ func (c *Client) Enqueue(ctx context.Context, kind string, payload json.RawMessa
 	return receipt, nil
 }
 
-// EnqueueMany adds one job for each payload, in their order and alike in all options, and returns a receipt for each: all of
-// them or none. A nil payload is an empty object, {}. A faulty payload is named by its place, counted from 0. [Unique] and [RequestID] cannot be given to
-// many jobs. It is one transaction, and on SQLite other writers of the file wait for it: add millions in portions of 100,000.
+// EnqueueMany adds one job for each payload, in order and with equal options, and returns a receipt for each: all of them or none. A nil
+// payload is an empty object, {}. The error names a faulty payload by its index, counted from 0. [Unique] and [RequestID] cannot be given
+// to many jobs. It is one transaction, and on SQLite other writers of the file wait for it: add millions in portions of 100,000.
 func (c *Client) EnqueueMany(ctx context.Context, kind string, payloads []json.RawMessage, opts ...EnqueueOption) ([]Receipt, error) {
 	receipts, err := c.enqueueMany(ctx, newEnqueue(kind, opts), len(payloads), func(i int) ([]byte, error) { return orEmpty(payloads[i]), nil })
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Client) EnqueueMany(ctx context.Context, kind string, payloads []json.R
 	return receipts, nil
 }
 
-// orEmpty returns the payload, and an empty object for one that was not given.
+// orEmpty returns the payload, or an empty object for a nil one.
 func orEmpty(payload json.RawMessage) json.RawMessage {
 	if payload == nil {
 		return json.RawMessage("{}")
@@ -65,7 +65,7 @@ func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
 	return e
 }
 
-// validate returns what is wrong with a payload.
+// validate returns an error for an invalid payload.
 func (e *enqueue) validate(payload []byte) error {
 	if err := cipher.CheckPayload(payload); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (e *enqueue) validate(payload []byte) error {
 	return core.ValidateJSON("payload", payload)
 }
 
-// columns validates everything but the payload, and returns the columns of a job that is enqueued at a time.
+// columns validates all options, but not the payload, and returns the columns of a job that is enqueued at a time.
 func (e *enqueue) columns(now time.Time) (db.EnqueueJobParams, error) {
 	if err := e.check(); err != nil {
 		return db.EnqueueJobParams{}, err
@@ -98,7 +98,7 @@ func (e *enqueue) columns(now time.Time) (db.EnqueueJobParams, error) {
 	return row, nil
 }
 
-// insert returns what is inserted, with the columns of the job.
+// insert returns the row to insert, with the columns of the job.
 func (e *enqueue) insert(columns db.EnqueueJobParams) lifecycle.Row {
 	return lifecycle.Row{EnqueueJobParams: columns, Unique: e.how(), StartWithin: e.startWithin}
 }
@@ -122,7 +122,7 @@ func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Re
 	return receipt, err
 }
 
-// addOne validates a job, adds it, and tells the observer.
+// addOne validates a job, adds it, and calls the observer.
 func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
 	job, err := e.columns(c.store.NowWithin(ctx))
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	return receipt, nil
 }
 
-// insertWith adds a job that one statement alone does not add: one that has a key, an author, or a transaction of the caller's.
+// insertWith adds a job that needs more than one statement: one with a key, an author, or a transaction of the caller's.
 func (c *Client) insertWith(ctx context.Context, job lifecycle.Row, author *audit.Author) (Receipt, error) {
 	var receipt Receipt
 	undo := author != nil || job.Unique.Mode != lifecycle.UniqueKeep
@@ -180,7 +180,7 @@ func (c *Client) insertWith(ctx context.Context, job lifecycle.Row, author *audi
 	return receipt, err
 }
 
-// enqueueMany passes jobs that differ in their payloads only through the middleware and adds them.
+// enqueueMany passes jobs that differ only in their payloads through the middleware and adds them.
 func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]Receipt, error) {
 	if err := c.settle(ctx, e); err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 	return receipts, nil
 }
 
-// addMany validates jobs, adds them, and tells the observer.
+// addMany validates jobs, adds them, and calls the observer.
 func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]Receipt, error) {
 	job, err := e.columns(c.store.NowWithin(ctx))
 	if err != nil {
@@ -275,7 +275,7 @@ func (c *Client) insert(ctx context.Context, in engine.Insert) ([]int64, error) 
 	return nil, c.store.Read(ctx, func(ctx context.Context, q db.Querier) error { return lifecycle.WhyNotAdded(ctx, q, err) })
 }
 
-// mark makes sure that the marks of the kind's fields are there before the job is.
+// mark makes sure that the marks of the kind's fields are stored before the job.
 func (e *enqueue) mark(ctx context.Context, c *Client) error {
 	if len(e.sensitive) == 0 || c.marks.Has(e.kind, e.sensitive) {
 		return nil

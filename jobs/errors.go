@@ -4,10 +4,10 @@ import "github.com/sqluice/sqluice/jobs/jobtype"
 
 // The errors of the library, for [errors.Is].
 var (
-	// ErrNotFound is returned by every method that takes a job id when there is no such job.
+	// ErrNotFound is returned for an unknown job id by every method that takes one.
 	ErrNotFound = jobtype.ErrNotFound
 
-	// ErrNoSchedule is returned by every method that takes a schedule's name when there is no such schedule.
+	// ErrNoSchedule is returned for an unknown schedule by every method that takes a schedule's name.
 	ErrNoSchedule = jobtype.ErrNoSchedule
 
 	// ErrScheduleDeclared is returned by [Client.PutSchedule] for a schedule that a program declares in code; the error names its workers.
@@ -33,7 +33,7 @@ var (
 	// ErrTimeout is the cause of a handler's cancelled context when the attempt took longer than its timeout.
 	ErrTimeout = jobtype.ErrTimeout
 
-	// ErrKey is the cause of what cannot be decrypted: the client does not have the key, or another one by its id, or the value was changed.
+	// ErrKey is the cause of a failed decryption: the client lacks the key, or has another with its id, or the value was changed.
 	ErrKey = jobtype.ErrKey
 
 	// ErrWorkerName is returned by Run when a live worker has the same name.
@@ -52,20 +52,20 @@ var (
 	// ErrReplaced is returned by writes when the database's file was deleted, moved or replaced while it was open.
 	ErrReplaced = jobtype.ErrReplaced
 
-	// ErrUnavailable is returned when the database server cannot be reached, is starting or stopping, or takes no more
-	// connections, or when all those of the program's own pool were in use for longer than the engine waits.
+	// ErrUnavailable is returned when the database server cannot be reached, is starting or stopping, or accepts no
+	// more connections, or when all connections of the program's own pool were in use for longer than the engine waits.
 	ErrUnavailable = jobtype.ErrUnavailable
 
-	// ErrReadOnly is returned by writes while the database server takes none, as a standby.
+	// ErrReadOnly is returned by writes while the database server accepts none, such as a standby.
 	ErrReadOnly = jobtype.ErrReadOnly
 
-	// ErrUnknownOutcome is returned by writes when the caller's context ended during the commit, when the connection was lost during
-	// it and the server did not come back in time to tell whether it happened, when the server stopped waiting for its synchronous standbys
-	// after the commit, and when the disk failed during the commit of a database file, or the file
-	// was moved or replaced meanwhile.
+	// ErrUnknownOutcome is returned by writes when the caller's context ended during the commit, when the connection was lost during it and
+	// the server did not come back in time to report the outcome, when the server stopped waiting for its synchronous standbys after the
+	// commit, and when the disk failed during the commit of a database file, or the file was moved or replaced meanwhile.
 	ErrUnknownOutcome = jobtype.ErrUnknownOutcome
 
-	// ErrMoved is returned by enqueues, by all that changes jobs or queues, and by Run when the queue was moved to another database, or is being moved here.
+	// ErrMoved is returned by enqueues, by all changes of jobs or queues, and by Run when the queue was moved to another database, or is
+	// being moved here.
 	ErrMoved = jobtype.ErrMoved
 
 	// ErrClosed is returned after the store was closed.
@@ -76,12 +76,12 @@ type (
 	// InvalidError is returned for bad input, before anything is written. It names the field, the value and the bound.
 	InvalidError = jobtype.InvalidError
 
-	// RefusedError is returned by changes of jobs when the database refused some of them, as for a foreign key, a unique index, a CHECK or
-	// a trigger of the application. Changes of many jobs return it also for jobs that other transactions had locked. All others were changed.
+	// RefusedError is returned by changes of jobs when the database refused some, as by a foreign key, a unique index, a CHECK or a trigger
+	// of the application. Changes of many jobs return it also for jobs that other transactions had locked. All others were changed.
 	RefusedError = jobtype.RefusedError
 
-	// OutputError is the error of a handler that ran a program: how the program ended, and the end of what it wrote. What the
-	// kind marks as sensitive (see [Kind.Sensitive]) is withheld from it before it is shortened.
+	// OutputError is the error of a handler that ran a program: it holds the program's error and the end of its output.
+	// Values that the kind marks as sensitive (see [Kind.Sensitive]) are withheld from it before it is shortened.
 	OutputError = jobtype.OutputError
 
 	// SchemaError is returned by the first use of a database whose schema this program does not run on; nothing is read

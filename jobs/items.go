@@ -37,8 +37,8 @@ func NewItem(kind string, payload json.RawMessage, opts ...EnqueueOption) Item {
 	return Item{job: newEnqueue(kind, opts), payload: orEmpty(payload)}
 }
 
-// Validate returns what [Client.EnqueueItems] would refuse of the job, without a database, or nil. Times are compared with this machine's
-// clock, which may differ from the queue's.
+// Validate returns the error for which [Client.EnqueueItems] would refuse the job, without a database, or nil. It compares times with
+// this machine's clock, which may differ from the queue's.
 func (i Item) Validate() error {
 	if i.job == nil {
 		return jobtype.NewInvalidError("item", "", "be made with Kind.Item or NewItem, and not the zero Item")
@@ -47,7 +47,7 @@ func (i Item) Validate() error {
 	return err
 }
 
-// columns validates the item, and returns its columns but for the payload.
+// columns validates the item, and returns its columns without the payload.
 func (i Item) columns(now time.Time) (db.EnqueueJobParams, error) {
 	row, err := i.job.columns(now)
 	if err == nil {
@@ -60,10 +60,10 @@ func (i Item) columns(now time.Time) (db.EnqueueJobParams, error) {
 }
 
 // EnqueueItems adds jobs of any kinds and options in one transaction: all of them or none. It returns a receipt for each, in order. An
-// item whose unique key or request id another job has, also one before it in the list, adds none, and its receipt has that job.
-// A faulty item is named by its place, counted from 0. Items with keys are added before the others, ordered by kind and unique key; of two
-// with one request id and different unique keys, the first in that order is added. Middleware sees each item as an enqueue of its own,
-// inside those of the items before it: its next returns when all are there.
+// item whose unique key or request id another job has, also an earlier one of the list, adds none, and its receipt has that job. The error
+// names a faulty item by its index, counted from 0. Items with keys are added before the others, ordered by kind and unique key; of two
+// with one request id and different unique keys, the first in that order is added. Middleware sees each item as a separate enqueue, inside
+// those of the items before it: its next returns when all are there.
 func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Receipt, error) {
 	for i, item := range items {
 		if item.job == nil {
@@ -73,7 +73,7 @@ func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Receipt, err
 	receipts := make([]Receipt, len(items))
 	items = slices.Clone(items)
 	for i, item := range items { // they can be used again
-		if item.job.isSettled() && c.around == nil { // else what the item says is changed
+		if item.job.isSettled() && c.around == nil { // otherwise the item itself would change
 			continue
 		}
 		job := *item.job
@@ -103,7 +103,7 @@ func (c *Client) passItems(ctx context.Context, items []Item, receipts []Receipt
 	return r.pass(ctx)
 }
 
-// addItems validates items, adds them, and tells the observer.
+// addItems validates items, adds them, and calls the observer.
 func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt) error {
 	author, err := audit.Of(ctx)
 	if err != nil || len(items) == 0 {
@@ -169,7 +169,7 @@ func recordItems(ctx context.Context, q db.Querier, author *audit.Author, now in
 	return len(added.JobIDs)+len(replaced.JobIDs) > 0, author.RecordMany(ctx, q, now, replaced)
 }
 
-// common is what the audit log says of all rows: the kind and the queue if they have them in common.
+// common returns the audit log's description of all rows: the kind and the queue if they share them.
 func common(rows []lifecycle.Row) audit.Entry {
 	entry := audit.Entry{Action: jobtype.ActionEnqueue, Kind: rows[0].Kind, Queue: rows[0].Queue}
 	for _, row := range rows {

@@ -10,10 +10,10 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// ReadKeys reads a file of keys for [NewCipher], the same that --keys and SQLUICE_KEYS name for the command: a line for each key, with its id,
-// a blank and its secret of 32 bytes in base64, such as `head -c 32 /dev/urandom | base64` prints. Empty lines and lines that begin with # are
-// left out. The first key is the one to encrypt with. A file without a key, or with another line, is an [InvalidError], without any part of a
-// secret.
+// ReadKeys reads a file of keys for [NewCipher], such as --keys and SQLUICE_KEYS name for the command: a line for each key, with its id, a
+// blank and its secret of 32 bytes in base64, as printed by `head -c 32 /dev/urandom | base64`. It ignores empty lines and lines that begin
+// with #. The first key is the one to encrypt with. A file without a key, or with another line, returns an [InvalidError], without any part
+// of a secret.
 func ReadKeys(path string) ([]Key, error) {
 	text, err := core.ReadSecret(path)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // Only Name is needed; every zero value means the library's default. Kinds are values, usually package variables, and
 // may be used concurrently.
 type Kind[T any] struct {
-	// Name is what the kind column holds.
+	// Name is the value of the kind column.
 	Name string
 
 	// Aliases are names that the kind had before: a runner runs jobs of these too, with the same handler. They keep the old name, also
@@ -26,43 +26,42 @@ type Kind[T any] struct {
 	// the same time.
 	Aliases []string
 
-	// Queue is where its jobs go; [DefaultQueue] when empty. A runner with a handler for the kind declares it: an enqueue by the kind's name
-	// puts its job there as well, unless it names another. A runner that handles the kind and does not claim from this queue logs a
-	// warning when it starts.
+	// Queue is the queue of its jobs; [DefaultQueue] when empty. A runner with a handler for the kind declares it: an enqueue by the kind's
+	// name uses it as well, unless it names another. A runner that handles the kind and does not claim from this queue logs a warning when
+	// it starts.
 	Queue string
 
-	// Priority of its jobs: higher runs first. It is declared as Queue is.
+	// Priority is that of its jobs: higher runs first. It is declared as Queue is.
 	Priority int
 
-	// MaxAttempts before a job fails; [DefaultMaxAttempts] when 0. A job's own number wins. A runner with a handler for the kind declares
-	// the number: it counts for all jobs of the kind that have none of their own, however they were enqueued, also for those that wait
-	// already. What the newest program with a live worker declares counts, or else what was declared last.
+	// MaxAttempts is the number of attempts before a job fails; [DefaultMaxAttempts] when 0. A job's own number takes precedence. A
+	// runner with a handler for the kind declares the number: it applies to all jobs of the kind without their own, however they were
+	// enqueued, also to waiting ones. The declaration of the newest program with a live worker applies, or else the last one.
 	MaxAttempts int
 
-	// Timeout of one attempt; none when 0. A job's own timeout wins.
+	// Timeout of one attempt; none when 0. A job's own timeout takes precedence.
 	Timeout time.Duration
 
-	// RetryDelay returns how long to wait before the next attempt of a job after one failed with err; [Job.Counted] says how
-	// many have. It is called on the attempt's goroutine. [DefaultRetryDelay] when nil, and in place of a negative delay, which
-	// the log tells once.
-	// [FixedRetry], [ExponentialRetry] and [RetryAfter] make one.
+	// RetryDelay returns the delay before the next attempt of a job after one failed with err; [Job.Counted] returns the number
+	// of attempts. It is called on the attempt's goroutine. [DefaultRetryDelay] when nil, and instead of a negative delay,
+	// which is logged once. [FixedRetry], [ExponentialRetry] and [RetryAfter] make one.
 	RetryDelay func(job Job, err error) time.Duration
 
-	// Keep is how long its done jobs are kept, or [Forever], in place of what [Config.Retention] says; from a second to 100 years. The
-	// database has it as a rule, which all runners obey: that of the newest content that a live worker declares of the kind. So the rule goes
-	// back when the newer workers are gone, and ends when the newest declares none. The last rule stays after the last program with the kind
-	// is gone, because rules remove jobs. What is set with SetRetention of
-	// package jobs/inspect for the kind counts before it, and RemoveRetention removes it.
+	// Keep is the time for which its done jobs are kept, or [Forever], instead of [Config.Retention]; from a second to 100 years. The
+	// database stores it as a rule, which all runners obey: that of the newest content that a live worker declares of the kind. So the rule
+	// goes back when the newer workers are gone, and ends when the newest declares none. The last rule stays after the last program with
+	// the kind is gone, because rules remove jobs. A rule set with SetRetention of package jobs/inspect for the kind takes precedence, and
+	// RemoveRetention removes it.
 	//
 	// [Nothing] is no rule: each runner whose program has it removes a job in the transaction in which it is done, with its result,
-	// whatever the rules are. The history counts what was removed. [Client.Wait] for such a job returns [ErrNotFound], and its request
-	// id and unique key are free again. Jobs that fail or are cancelled stay.
+	// whatever the rules are. The history counts removed jobs. [Client.Wait] for such a job returns [ErrNotFound], and its request id and
+	// unique key are free again. Jobs that fail or are cancelled stay.
 	Keep time.Duration
 
-	// Version is that of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in
-	// the job's metadata, as [VersionField], which then must be an object. A runner runs no job whose payload has a newer version than the
-	// kind's, 0 included: it gives the job back for a worker whose program knows that version, and the attempt does not count, as with
-	// [Unable]. [AnyVersion] is for handlers that take all of them, and refused where jobs are enqueued.
+	// Version is that of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in the
+	// job's metadata, as [VersionField], which then must be an object. A runner runs no job whose payload has a newer version than the
+	// kind's, 0 included: it releases the job for a worker whose program knows that version, and the attempt does not count, as with
+	// [Unable]. [AnyVersion] is for handlers that take all of them, and refused by enqueues.
 	Version int
 
 	// Upgrade returns the payload of an older version, which 0 is for jobs without one, in the form of Version. It is called before the
@@ -87,13 +86,13 @@ type Kind[T any] struct {
 }
 
 // Handler runs one attempt of a job. Its context ends when the attempt must: timeout, lost lease, cancelled job,
-// stopping runner (context.Cause tells which). nil means done; [Snooze], [Unable], [Cancel], [Discard] and [RetryIn] say
-// otherwise; any other error is a failed attempt that is retried while attempts are left. A panic and a
+// stopping runner (context.Cause returns which). nil means done; [Snooze], [Unable], [Cancel], [Discard] and [RetryIn]
+// mean other ends; any other error is a failed attempt that is retried while attempts are left. A panic and a
 // runtime.Goexit are failed attempts too. Its goroutine runs other attempts afterwards: it must not stay locked to its
 // thread.
 type Handler[T any] func(ctx context.Context, job Job, args T) error
 
-// Enqueue adds a job. See [Client.Enqueue] for the promise, and the options for what can be said of one job.
+// Enqueue adds a job. See [Client.Enqueue] for the guarantee, and [EnqueueOption] for the options of one job.
 func (k Kind[T]) Enqueue(ctx context.Context, c *Client, args T, opts ...EnqueueOption) (Receipt, error) {
 	data, err := json.Marshal(args)
 	if err != nil {
@@ -139,10 +138,10 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	}
 }
 
-// declares returns what a program declares of the kind under one of its names, without the time for which its jobs are kept.
+// declares returns a program's declaration of the kind under one of its names, without the time for which its jobs are kept.
 func (k Kind[T]) declares(name string) declare.Settings {
 	s := declare.Settings{Version: k.Version}
-	if k.enqueue(nil).check() == nil { // else no job of it can be enqueued
+	if k.enqueue(nil).check() == nil { // otherwise no job of it can be enqueued
 		s.MaxAttempts, s.Queue, s.Priority = k.MaxAttempts, k.Queue, k.Priority
 	}
 	if k.Timeout > 0 {
@@ -156,8 +155,8 @@ func (k Kind[T]) declares(name string) declare.Settings {
 	return s
 }
 
-// handle has the copies of the job on a frame of its own, on which no payload is decoded, and undecoded its error: package json
-// goes so deep that the stack of each slot would take 8 KB in place of 4.
+// handle holds the copies of the job on its own stack frame, on which no payload is decoded, and undecoded its error: package
+// json recurses so deeply that the stack of each slot would take 8 KB instead of 4.
 //
 //go:noinline
 func handle[T any](ctx context.Context, h Handler[T], job *Job, args *T) error {
@@ -169,12 +168,12 @@ func undecoded[T any](err error, args T, sensitive []string) error {
 	return runner.Undecoded(fmt.Errorf("decode payload as %T: %w", args, discreet(err, len(sensitive) > 0)))
 }
 
-// settings are what counts for jobs of the kind as long as the database does not know what programs declare.
+// settings returns the settings of the kind's jobs until the database knows the declarations of programs.
 func (k Kind[T]) settings() jobrow.Settings {
 	return jobrow.Settings{MaxAttempts: k.MaxAttempts, Timeout: k.Timeout}
 }
 
-// enqueue is the kind's defaults with the options upon them.
+// enqueue returns the kind's defaults with the options applied.
 func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 	e := &enqueue{
 		kind: k.Name, queue: cmp.Or(k.Queue, DefaultQueue), priority: new(k.Priority),

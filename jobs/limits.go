@@ -5,7 +5,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// The bounds of what an enqueue takes; the schema's CHECKs hold the same.
+// The bounds of an enqueue's values; the schema's CHECKs have the same.
 const (
 	MinPriority        = jobtype.MinPriority
 	MaxPriority        = jobtype.MaxPriority
@@ -17,32 +17,32 @@ const (
 	DefaultQueue       = jobtype.DefaultQueue
 	DefaultMaxAttempts = jobtype.DefaultMaxAttempts
 
-	// PastTolerance is how far in the past a time given to At may lie: clocks differ and calls take time.
+	// PastTolerance is the longest time in the past for a time given to At: clocks differ and calls take time.
 	PastTolerance = jobtype.PastTolerance
 )
 
 const (
-	// MaxPayload is the size of the largest payload, result, progress or metadata, in bytes.
+	// MaxPayload is the largest size of a payload, result, progress or metadata, in bytes.
 	MaxPayload = jobtype.MaxPayload
 
-	// MaxDepth is how deep arrays and objects may be nested in them. SQLite's JSON functions stop at 1,000 and
+	// MaxDepth is the deepest nesting of arrays and objects in them. SQLite's JSON functions stop at 1,000 and
 	// PostgreSQL's at a depth that its stack size gives; this is far below both.
 	MaxDepth = jobtype.MaxDepth
 )
 
 const (
-	// Redacted stands, as a JSON string, in place of what only a handler sees: see [Kind.Sensitive].
+	// Redacted replaces, as a JSON string, a value that only a handler may see: see [Kind.Sensitive].
 	Redacted = jobtype.Redacted
 
-	// MaxSensitive is how many fields of a kind can be marked one by one.
+	// MaxSensitive is the largest number of fields of a kind that can be marked one by one.
 	MaxSensitive = jobtype.MaxSensitive
 )
 
-// ValidateName returns an [InvalidError] for the field unless name is one that a kind, queue, worker or tag may have:
-// valid UTF-8, 1 to [MaxNameLength] characters, none of them a control character.
+// ValidateName returns an [InvalidError] for the field unless name is valid for a kind, queue, worker or tag: valid
+// UTF-8, 1 to [MaxNameLength] characters, none of them a control character.
 func ValidateName(field, name string) error { return core.ValidateName(field, name) }
 
-// ValidatePayload returns an [InvalidError] unless data is JSON that every engine takes and gives back byte for byte:
-// valid UTF-8, one JSON value, no NUL (PostgreSQL has none in text), no lone surrogate, at most [MaxPayload] bytes
-// and [MaxDepth] levels.
+// ValidatePayload returns an [InvalidError] unless data is JSON that every engine stores and returns byte for byte:
+// valid UTF-8, one JSON value, no NUL (PostgreSQL has none in text), no lone surrogate, at most [MaxPayload] bytes and
+// [MaxDepth] levels.
 func ValidatePayload(data []byte) error { return core.ValidateJSON("payload", data) }

@@ -19,19 +19,19 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// ChangeOption is a condition of Retry, Cancel and Delete, or says what the audit log records of the change.
+// ChangeOption is a condition of Retry, Cancel and Delete, or a detail of the change for the audit log.
 type ChangeOption func(*lifecycle.Options)
 
-// OnlyIf leaves a job alone, with an [ErrStatus], that does not have this status any more: another caller or a worker may have
+// OnlyIf makes a change return an [ErrStatus] unless the job still has this status: another caller or a worker may have
 // changed it since it was read.
 func OnlyIf(s Status) ChangeOption { return func(o *lifecycle.Options) { o.Only = s } }
 
-// AuditDetail is what the audit log records of the change, beside who made it: any value that encodes to a JSON object, such
-// as the filter that found the jobs.
+// AuditDetail sets what the audit log records of the change, beside its author: any value that encodes to a JSON object,
+// such as the filter that found the jobs.
 func AuditDetail(v any) ChangeOption { return func(o *lifecycle.Options) { o.Detail = v } }
 
-// Get returns one job, or an error that is [ErrNotFound]. What the job's kind marks as sensitive is redacted, as it is in all
-// jobs that a client shows: see [Kind.Sensitive] and [Client.Revealed].
+// Get returns one job, or [ErrNotFound]. Fields that the job's kind marks as sensitive are redacted, as in all jobs that a
+// client returns: see [Kind.Sensitive] and [Client.Revealed].
 func (c *Client) Get(ctx context.Context, id int64) (Job, error) {
 	job, err := c.find(ctx, func(context.Context, db.Querier) (int64, error) { return id, nil })
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Client) GetByRequestID(ctx context.Context, kind, id string) (Job, erro
 	return job, nil
 }
 
-// findBy is find by a kind and the value of a field, which it checks.
+// findBy does what find does for a kind and the value of a field, which it checks.
 func (c *Client) findBy(ctx context.Context, kind, field, value string, id func(context.Context, db.Querier) (int64, error)) (Job, error) {
 	if err := cmp.Or(core.CheckPortable("kind", kind), core.CheckPortable(field, value)); err != nil {
 		return Job{}, err
@@ -71,7 +71,7 @@ func (c *Client) findBy(ctx context.Context, kind, field, value string, id func(
 	return c.find(ctx, id)
 }
 
-// find returns the job whose id a function finds.
+// find returns the job whose id a function returns.
 func (c *Client) find(ctx context.Context, id func(context.Context, db.Querier) (int64, error)) (Job, error) {
 	var job Job
 	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) error {
@@ -95,17 +95,17 @@ func (c *Client) find(ctx context.Context, id func(context.Context, db.Querier) 
 	return job, core.NotFound(err)
 }
 
-// Retry makes a failed, cancelled or scheduled job due now, with all its attempts before it. The error is
-// [ErrNotFound], [ErrStatus] or [ErrUniqueTaken] when it cannot be, and a [RefusedError] when the database refuses the change, as for a
-// trigger of the application.
+// Retry makes a failed, cancelled or scheduled job due now, with all its attempts before it. Otherwise the error is [ErrNotFound],
+// [ErrStatus] or [ErrUniqueTaken], and a [RefusedError] when the database refuses the change, for example by a trigger of the
+// application.
 func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) error {
 	return c.change(ctx, jobtype.ActionRetry, core.WorkReady, id, opts, lifecycle.Retry)
 }
 
-// Cancel ends a job that has not started, and asks the worker of one that runs to stop it, which happens within about
-// a second: the handler's context is cancelled with [ErrCancelRequested], and the job is cancelled unless the handler
-// ends well all the same. The status returned is cancelled for the first case and running for the second.
-// The error is [ErrNotFound] or [ErrStatus] when it cannot be, and a [RefusedError] when the database refuses the change.
+// Cancel ends a job that has not started, and asks the worker of a running one to stop it, which happens within about a
+// second: the handler's context is cancelled with [ErrCancelRequested], and the job is cancelled unless the handler ends
+// well all the same. It returns the status cancelled in the first case and running in the second. Otherwise the error is
+// [ErrNotFound] or [ErrStatus], and a [RefusedError] when the database refuses the change.
 func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (Status, error) {
 	var became Status
 	err := c.change(ctx, jobtype.ActionCancel, core.WorkReady|core.JobEnded, id, opts,
@@ -119,8 +119,8 @@ func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (St
 	return became, nil
 }
 
-// Delete removes a job that is not running, with its errors. The error is [ErrNotFound] or [ErrStatus] when it cannot
-// be, and a [RefusedError] when the database refuses it, as for a foreign key of the application.
+// Delete removes a job that is not running, with its errors. Otherwise the error is [ErrNotFound] or [ErrStatus], and a
+// [RefusedError] when the database refuses it, for example by a foreign key of the application.
 func (c *Client) Delete(ctx context.Context, id int64, opts ...ChangeOption) error {
 	return c.change(ctx, jobtype.ActionDelete, core.JobEnded, id, opts, lifecycle.Delete)
 }
@@ -170,30 +170,30 @@ func (c *Client) change(
 	return nil
 }
 
-// PauseOption says how a queue or a kind is paused: [PauseUntil], [PauseFor], [PauseReason].
+// PauseOption is an option of a pause of a queue or a kind: [PauseUntil], [PauseFor], [PauseReason].
 type PauseOption func(*pause)
 
-// pause is how a queue or a kind is paused.
+// pause holds the options of a pause of a queue or a kind.
 type pause struct {
 	until  time.Time     // when given
 	after  time.Duration // otherwise, unless 0
 	reason string
 }
 
-// PauseUntil ends the pause at a time. The zero time means when the queue or the kind is resumed.
+// PauseUntil ends the pause at a time. With the zero time it lasts until the queue or the kind is resumed.
 func PauseUntil(t time.Time) PauseOption { return func(p *pause) { p.until, p.after = t, 0 } }
 
-// PauseFor ends the pause after a time. 0 means when the queue or the kind is resumed.
+// PauseFor ends the pause after a time. With 0 it lasts until the queue or the kind is resumed.
 func PauseFor(d time.Duration) PauseOption {
 	return func(p *pause) { p.until, p.after = time.Time{}, d }
 }
 
-// PauseReason says why, for people to see: at most 1000 characters. Space around the text does not count, and an empty text is no reason.
+// PauseReason sets the reason shown to people: at most 1000 characters, without the space around it. An empty text is none.
 func PauseReason(text string) PauseOption {
 	return func(p *pause) { p.reason = strings.TrimSpace(text) }
 }
 
-// validate returns the fault of the reason.
+// validate returns an error for an invalid reason.
 func (p pause) validate() error {
 	if n := utf8.RuneCountInString(p.reason); n > maxReason || !utf8.ValidString(p.reason) || strings.ContainsRune(p.reason, 0) {
 		return jobtype.NewInvalidError("reason", fmt.Sprintf("%d characters", n), fmt.Sprintf("have at most %d characters, in UTF-8 and without NUL", maxReason))
@@ -201,10 +201,10 @@ func (p pause) validate() error {
 	return nil
 }
 
-// maxReason bounds the reason of a pause, in characters.
+// maxReason is the longest reason of a pause, in characters.
 const maxReason = 1000
 
-// pauseEnd returns when a pause ends, in microseconds; nil when the queue or the kind is resumed.
+// pauseEnd returns the end of a pause in microseconds; nil if it lasts until the queue or the kind is resumed.
 func (c *Client) pauseEnd(ctx context.Context, p pause) (*int64, error) {
 	if p.after == 0 && p.until.IsZero() {
 		return nil, nil
@@ -220,27 +220,27 @@ func (c *Client) pauseEnd(ctx context.Context, p pause) (*int64, error) {
 	return &at, nil
 }
 
-// PauseQueue stops all runners from claiming jobs of a queue; what runs goes on. It reports whether that changed anything: of two pauses
-// the later end holds, and one without an end is the latest. To end a pause earlier, resume the queue first. A queue that has no jobs
-// yet can be paused too. When a pause ends by itself, a runner of any queue ends it at that time, or the next one that starts.
+// PauseQueue stops all runners from claiming jobs of a queue; running jobs continue. It reports whether that changed anything: of two
+// pauses the later end applies, and no end is the latest. To end a pause earlier, resume the queue first. A queue without jobs can be
+// paused too. When a pause ends by itself, a runner of any queue ends it at that time, or the next one that starts.
 func (c *Client) PauseQueue(ctx context.Context, name string, opts ...PauseOption) (bool, error) {
 	return c.pause(ctx, queueChange{action: jobtype.ActionPause, queue: name}, opts)
 }
 
-// ResumeQueue undoes PauseQueue and reports whether the queue was paused. Kinds that are paused in it stay so.
+// ResumeQueue undoes PauseQueue and reports whether the queue was paused. Paused kinds in it stay paused.
 func (c *Client) ResumeQueue(ctx context.Context, name string) (bool, error) {
 	return c.resume(ctx, queueChange{action: jobtype.ActionResume, queue: name})
 }
 
-// PauseKind stops all runners from claiming jobs of a kind from a queue. What runs goes on, and so do the queue's jobs of other
-// kinds. It reports whether that changed anything, and a pause ends, as [Client.PauseQueue] says. A kind that has no jobs yet can be
+// PauseKind stops all runners from claiming jobs of a kind from a queue. Running jobs and the queue's jobs of other kinds continue.
+// It reports whether that changed anything, and a pause ends, as described for [Client.PauseQueue]. A kind without jobs can be
 // paused too.
 func (c *Client) PauseKind(ctx context.Context, queue, kind string, opts ...PauseOption) (bool, error) {
 	return c.pause(ctx, queueChange{jobtype.ActionPauseKind, queue, &kind}, opts)
 }
 
-// ResumeKind undoes PauseKind and reports whether the kind was paused in the queue. While the queue itself is paused too, its jobs go
-// on waiting for [Client.ResumeQueue].
+// ResumeKind undoes PauseKind and reports whether the kind was paused in the queue. While the queue itself is paused too, its jobs
+// keep waiting for [Client.ResumeQueue].
 func (c *Client) ResumeKind(ctx context.Context, queue, kind string) (bool, error) {
 	return c.resume(ctx, queueChange{jobtype.ActionResumeKind, queue, &kind})
 }
@@ -252,7 +252,7 @@ type queueChange struct {
 	kind   *string // nil for a change of the whole queue
 }
 
-// String returns the change as error texts have it.
+// String returns the change as error texts show it.
 func (q queueChange) String() string {
 	if q.kind == nil {
 		return fmt.Sprintf("%s queue %s", q.action, strconv.Quote(q.queue))
@@ -260,7 +260,7 @@ func (q queueChange) String() string {
 	return fmt.Sprintf("%s %s of queue %s", q.action, strconv.Quote(*q.kind), strconv.Quote(q.queue))
 }
 
-// validate returns the fault of a name.
+// validate returns an error for an invalid name.
 func (q queueChange) validate() error {
 	if err := ValidateName("queue", q.queue); err != nil || q.kind == nil {
 		return err
@@ -268,7 +268,7 @@ func (q queueChange) validate() error {
 	return ValidateName("kind", *q.kind)
 }
 
-// pause makes a pause, unless one is there that ends as late. The audit has both.
+// pause adds a pause, unless an existing one ends as late. The audit log records both.
 func (c *Client) pause(ctx context.Context, change queueChange, opts []PauseOption) (bool, error) {
 	var p pause
 	for _, opt := range opts {
@@ -293,10 +293,10 @@ func (c *Client) pause(ctx context.Context, change queueChange, opts []PauseOpti
 	})
 }
 
-// putPause adds a pause, or replaces the one that there is if that ends sooner.
+// putPause adds a pause, or replaces an existing one that ends sooner.
 func putPause(ctx context.Context, q db.Querier, row db.Pause) (pauseDetail, bool, error) {
 	said := detailOf(row)
-	said.By = "" // which the entry has by itself
+	said.By = "" // the entry has it by itself
 	for range pauseTries {
 		n, err := q.Pause(ctx, db.PauseParams{
 			Queue: row.Queue, Kind: row.Kind, Now: row.UpdatedAt, PausedUntil: row.PausedUntil, PausedBy: row.PausedBy, Reason: row.Reason,
@@ -315,7 +315,7 @@ func putPause(ctx context.Context, q db.Querier, row db.Pause) (pauseDetail, boo
 		switch {
 		case isOver(there[0], row.UpdatedAt):
 		case there[0].PausedUntil == nil, row.PausedUntil != nil && *row.PausedUntil <= *there[0].PausedUntil:
-			if said != (pauseDetail{}) { // else it adds nothing to what is known
+			if said != (pauseDetail{}) { // otherwise it adds nothing new
 				said.Kept = &before
 			}
 			return said, false, nil
@@ -339,10 +339,10 @@ const pauseTries = 20
 
 var errPauseIgnored = errors.New("the database neither takes the row of the pause nor has one: a trigger or a policy of the application on sqluice_pauses ignores it")
 
-// isOver reports whether a pause has ended and no worker has removed it yet.
+// isOver reports whether a pause has ended although no worker has removed it yet.
 func isOver(row db.Pause, now int64) bool { return row.PausedUntil != nil && *row.PausedUntil <= now }
 
-// pauseDetail is the detail of an audit entry of a pause: the end and the reason, if given, and the pause that the database had.
+// pauseDetail is the detail of a pause's audit entry: the end and the reason, if given, and the existing pause.
 type pauseDetail struct {
 	Until    time.Time    `json:"until,omitzero"`
 	By       string       `json:"by,omitempty"`
@@ -357,7 +357,7 @@ func detailOf(row db.Pause) pauseDetail {
 	return pauseDetail{Until: core.Time(core.Deref(row.PausedUntil)), By: core.Deref(row.PausedBy), Reason: core.Deref(row.Reason)}
 }
 
-// text returns the detail as an entry has it; nil when it says nothing.
+// text returns the detail as an entry stores it; nil if it is empty.
 func (d pauseDetail) text() (json.RawMessage, error) {
 	if d == (pauseDetail{}) {
 		return nil, nil
@@ -384,8 +384,8 @@ func (c *Client) resume(ctx context.Context, change queueChange) (bool, error) {
 	})
 }
 
-// changeQueue makes a change of valid names and records it with its detail; one that changes nothing only if it has a detail. It reports
-// whether there was something to change.
+// changeQueue makes a change of valid names and records it with its detail; it records a change without effect only if it has a detail.
+// It reports whether the change had an effect.
 func (c *Client) changeQueue(
 	ctx context.Context, change queueChange,
 	set func(_ context.Context, _ db.Querier, now int64, by *string) (changed bool, detail json.RawMessage, err error),

@@ -12,30 +12,30 @@ import (
 // EnqueueFunc adds the jobs of a request.
 type EnqueueFunc func(ctx context.Context, r *EnqueueRequest) error
 
-// EnqueueMiddleware wraps each enqueue of a client, of one job or of many: see [WithMiddleware]. What it returns looks at
-// the request, may change it, and calls next, once, or refuses with an error of its own. An error that it returns after
+// EnqueueMiddleware wraps each enqueue of a client, of one job or of many: see [WithMiddleware]. The returned function
+// reads the request, may change it, and calls next, once, or refuses with its own error. An error that it returns after
 // next returned nil reaches the caller although the jobs are there.
 type EnqueueMiddleware func(next EnqueueFunc) EnqueueFunc
 
 // RunFunc runs one attempt of a job, as a [Handler] does.
 type RunFunc func(ctx context.Context, job Job) error
 
-// RunMiddleware wraps the handlers of a runner: see [Config.Middleware]. What it returns is called within the attempt's
-// timeout and may give next another context below its own. The error that it returns is the attempt's, whatever next
-// returned: nil, [Snooze] and the like mean the same as from a handler. So do its panics.
+// RunMiddleware wraps the handlers of a runner: see [Config.Middleware]. The returned function is called within the
+// attempt's timeout and may pass next another context below its own. The error that it returns is the attempt's,
+// whatever next returned: nil, [Snooze] and the like mean the same as from a handler. So do its panics.
 type RunMiddleware func(next RunFunc) RunFunc
 
 // ClientOption is an option of [New].
 type ClientOption func(*Client)
 
-// WithMiddleware puts middleware around the client's enqueues: the first one outermost, and those of a later option inside
+// WithMiddleware adds middleware around the client's enqueues: the first one outermost, and those of a later option inside
 // those of an earlier one.
 func WithMiddleware(list ...EnqueueMiddleware) ClientOption {
 	return func(c *Client) { c.middleware = append(c.middleware[:len(c.middleware):len(c.middleware)], list...) }
 }
 
-// EnqueueRequest is an enqueue that is about to be made: what a middleware sees of it, before it was validated. It is used
-// by one goroutine, and not after the middleware has returned.
+// EnqueueRequest is an enqueue before its validation, for a middleware. It is used by one goroutine, and not after the
+// middleware has returned.
 type EnqueueRequest struct {
 	client  *Client
 	enqueue *enqueue
@@ -48,11 +48,11 @@ type EnqueueRequest struct {
 	existed bool
 }
 
-// Job is the job that will be added, or what many have in common: without an id, a status and a payload. Metadata that
-// cannot be encoded is missing: the enqueue is refused for it.
+// Job returns the job to be added, or the common fields of many: without an id, a status and a payload. It omits
+// metadata that cannot be encoded: the enqueue is refused for it.
 func (r *EnqueueRequest) Job() Job {
 	now := r.client.store.Now()
-	runAfter, _, _ := r.enqueue.runAfter(now) // a time that is refused is shown all the same
+	runAfter, _, _ := r.enqueue.runAfter(now) // it shows also a time that is refused
 	metadata, _ := r.enqueue.metadataColumn()
 	job := jobrow.Requested(r.enqueue.row(now, runAfter, "", metadata))
 	r.client.kinds.Settings(r.enqueue.kind, r.enqueue.kinds.settings).Fill(&job)
@@ -62,7 +62,7 @@ func (r *EnqueueRequest) Job() Job {
 // Len returns the number of jobs that the request enqueues.
 func (r *EnqueueRequest) Len() int { return r.jobs }
 
-// Payload is that of the ith job, counted from 0. It must not be changed.
+// Payload returns the payload of the ith job, counted from 0. It must not be changed.
 func (r *EnqueueRequest) Payload(i int) (json.RawMessage, error) { return r.payload(i) }
 
 // Set changes the request as if the options had been given after all others.
@@ -72,14 +72,14 @@ func (r *EnqueueRequest) Set(opts ...EnqueueOption) {
 	}
 }
 
-// IDs are those of the jobs once next has returned nil, in the order of their payloads.
+// IDs returns the ids of the jobs once next has returned nil, in the order of their payloads.
 func (r *EnqueueRequest) IDs() []int64 { return r.ids }
 
-// Existed reports, once next has returned nil, whether a job with the same unique key or request id was found in place of
+// Existed reports, once next has returned nil, whether a job with the same unique key or request id was found instead of
 // adding one.
 func (r *EnqueueRequest) Existed() bool { return r.existed }
 
-// wrapped is what the client's middleware makes of an enqueue; nil without any.
+// wrapped returns an enqueue inside the client's middleware; nil without any.
 func (c *Client) wrapped() EnqueueFunc {
 	if len(c.middleware) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func (c *Client) wrapped() EnqueueFunc {
 	return enqueue
 }
 
-// run is what the innermost middleware calls.
+// run is the function that the innermost middleware calls.
 func (r *EnqueueRequest) run(ctx context.Context) error {
 	if r.add == nil {
 		return errors.New("a middleware passed on a request that it made itself, in place of the one that it was given")
@@ -108,9 +108,9 @@ func (r *EnqueueRequest) run(ctx context.Context) error {
 }
 
 // pass passes a request through the middleware. It returns an error when a middleware returned nil without enqueuing, so that no
-// caller takes the jobs for enqueued.
+// caller assumes that the jobs are enqueued.
 func (r *EnqueueRequest) pass(ctx context.Context) error {
-	r.enqueue.encoded = false // it sees payloads, and may change them against the rule
+	r.enqueue.encoded = false // a middleware reads payloads, and may change them against the rule
 	if err := r.client.around(ctx, r); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (r *EnqueueRequest) pass(ctx context.Context) error {
 	return nil
 }
 
-// around is a handler with the runner's middleware about it, the first one outermost.
+// around returns a handler inside the runner's middleware, the first one outermost.
 func (c Config) around(run func(context.Context, *Job) error) func(context.Context, *Job) error {
 	if len(c.Middleware) == 0 {
 		return run
@@ -132,7 +132,7 @@ func (c Config) around(run func(context.Context, *Job) error) func(context.Conte
 	return func(ctx context.Context, job *Job) error { return next(ctx, *job) }
 }
 
-// FateOf is what an error that a handler returned asks for: [FateDone] for nil, [FateSnoozed], [FateUnable], [FateCancelled],
-// [FateFailed] for what [Snooze], [Unable], [Cancel] and [Discard] made, else [FateRetry]. It is for middleware. What becomes of the job depends
-// also on the attempts that are left, and on why the attempt's context ended.
+// FateOf returns the fate that a handler's error requests: [FateDone] for nil, [FateSnoozed], [FateUnable], [FateCancelled], [FateFailed]
+// for errors of [Snooze], [Unable], [Cancel] and [Discard], otherwise [FateRetry]. It is for middleware. The job's new status depends also
+// on the attempts that are left, and on why the attempt's context ended.
 func FateOf(err error) Fate { return runner.FateOf(err) }

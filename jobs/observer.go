@@ -2,12 +2,12 @@ package jobs
 
 import "github.com/sqluice/sqluice/jobs/jobtype"
 
-// Observer is told what a process does with a queue, for metrics and the like. An engine gets it when it is opened, with
-// its option WithObserver; the clients and runners of that store tell it too. Middleware is what changes or refuses
-// something.
+// Observer holds functions that are called for a process's events in a queue, for example for metrics. Pass it to an
+// engine by the option WithObserver; the clients and runners of that store call it too. Use middleware to change or
+// refuse something.
 type Observer = jobtype.Observer
 
-// What an [Observer] is told.
+// The events of an [Observer].
 type (
 	Enqueued = jobtype.Enqueued
 	Started  = jobtype.Started
@@ -17,11 +17,11 @@ type (
 	Turned   = jobtype.Turned
 )
 
-// Observers returns an observer that tells each one of a list, in its order; nil for none. It leaves out those that are
-// nil. Its own functions never block.
+// Observers returns an observer that calls each one of a list, in its order; nil for none. It omits nil ones. Its own
+// functions never block.
 func Observers(list ...*Observer) *Observer { return jobtype.Observers(list...) }
 
-// Fate is what becomes of a job after an attempt.
+// Fate is the result of an attempt for its job.
 type Fate = jobtype.Fate
 
 const (
@@ -38,23 +38,23 @@ const (
 // Fates returns all fates.
 func Fates() []Fate { return jobtype.Fates() }
 
-// WakeSource is how a process found out that there may be something to do.
+// WakeSource says why a process looks for work.
 type WakeSource = jobtype.WakeSource
 
 const (
 	WakeLocal  = jobtype.WakeLocal  // a commit of the same process
-	WakeEvent  = jobtype.WakeEvent  // SQLite: the system told of a write to the database's files
+	WakeEvent  = jobtype.WakeEvent  // SQLite: the system reported a write to the database's files
 	WakeNotify = jobtype.WakeNotify // PostgreSQL: a notification
-	WakePoll   = jobtype.WakePoll   // looking often, where nothing tells
-	WakeSafety = jobtype.WakeSafety // the look each second at what nothing told of
-	WakeStart  = jobtype.WakeStart  // the watch or the listening began, maybe anew
+	WakePoll   = jobtype.WakePoll   // frequent polling, where there are no events
+	WakeSafety = jobtype.WakeSafety // the safety look each second, without an event
+	WakeStart  = jobtype.WakeStart  // the watch or the listening started, perhaps again
 	WakeTimer  = jobtype.WakeTimer  // a scheduled job falls due, or it is time to look again
 )
 
 // WakeSources returns all sources.
 func WakeSources() []WakeSource { return jobtype.WakeSources() }
 
-// tellEnqueued takes an observer that may be nil.
+// tellEnqueued calls an observer, which may be nil.
 func tellEnqueued(o *Observer, e *enqueue, jobs int, existed, inTx bool) {
 	if o == nil || o.Enqueued == nil {
 		return

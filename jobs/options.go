@@ -15,18 +15,18 @@ import (
 )
 
 // EnqueueOption sets how a job is enqueued and run. Options are values: keep and reuse them freely. A later option of the same
-// sort wins over an earlier one.
+// sort overrides an earlier one.
 type EnqueueOption func(*enqueue)
 
-// enqueue is what the options and the kind make of one job, or of many that are alike but for their payloads.
+// enqueue holds the options and the kind's values for one job, or for many that differ only in their payloads.
 type enqueue struct {
 	kind        string
-	queue       string        // empty where it is left to what programs declare of the kind
+	queue       string        // empty if the declarations of the kind decide
 	priority    *int          // nil likewise
 	at          *time.Time    // when given
 	in          time.Duration // otherwise
-	startBy     time.Time     // the zero time: none
-	startWithin time.Duration // of the due time, in place of startBy
+	startBy     time.Time     // zero: none
+	startWithin time.Duration // from the due time, instead of startBy
 	maxAttempts int
 	timeout     time.Duration
 	uniqueKey   *string
@@ -38,11 +38,11 @@ type enqueue struct {
 	version     int      // of the payload
 	sensitive   []string // of the kind
 	encoded     bool     // payloads come from package json
-	marshaled   bool     // marshalers make them, which may be the application's
+	marshaled   bool     // by marshalers, which may be the application's
 	kinds       kindDefaults
 }
 
-// kindDefaults is what an option with the zero value stands for. An empty queue is what programs declare.
+// kindDefaults holds the values for options with the zero value. An empty queue leaves it to the kind's declarations.
 type kindDefaults struct {
 	queue    string
 	settings jobrow.Settings
@@ -53,15 +53,15 @@ func Queue(name string) EnqueueOption {
 	return func(e *enqueue) { e.queue = cmp.Or(name, e.kinds.queue) }
 }
 
-// Priority runs the job before those of its queue with a lower priority, in place of what its kind says: see [Kind.Priority]. From
+// Priority runs the job before those of its queue with a lower priority, and overrides its kind's: see [Kind.Priority]. From
 // [MinPriority] to [MaxPriority].
 func Priority(p int) EnqueueOption { return func(e *enqueue) { e.priority = &p } }
 
-// In runs the job not before a delay has passed. 0 means at once; a negative delay is refused.
+// In delays the job. 0 means at once; a negative delay is refused.
 func In(d time.Duration) EnqueueOption { return func(e *enqueue) { e.in, e.at = d, nil } }
 
-// At runs the job not before a time. A time that has passed by more than [PastTolerance] is refused, as is one after
-// the year 9999: both are most likely mistakes. Times are kept to the microsecond. The zero time means at once.
+// At runs the job at a time or later. A time more than [PastTolerance] ago is refused, as is one after the year 9999:
+// both are most likely mistakes. Times are kept to the microsecond. The zero time means at once.
 func At(t time.Time) EnqueueOption {
 	return func(e *enqueue) {
 		e.at, e.in = nil, 0
@@ -72,15 +72,15 @@ func At(t time.Time) EnqueueOption {
 }
 
 // StartBy ends the job as cancelled, with the cause [CauseExpired] among its errors, when no worker has started it by a time. That
-// happens within about a second, also while its queue is paused or no worker takes its kind, as long as any worker runs. A later
-// attempt is not bound by it. A time that has passed is refused, as is one that is not after the job's run-after time, and one after
-// the year 9999. Times are kept to the microsecond. The zero time means none.
+// happens within about a second, also while its queue is paused or no worker takes its kind, as long as any worker runs. It does not
+// limit later attempts. A time that has passed is refused, as is one that is not after the job's run-after time, and one after the
+// year 9999. Times are kept to the microsecond. The zero time means none.
 func StartBy(t time.Time) EnqueueOption {
 	return func(e *enqueue) { e.startBy, e.startWithin = t, 0 }
 }
 
-// StartWithin is [StartBy] with a time that is so long after the job is due: after its run-after time, or, of a schedule, after its tick.
-// 0 means none; a negative duration is refused.
+// StartWithin is [StartBy] with a time relative to the job's due time: its run-after time, or, for a schedule, its tick. 0 means none; a
+// negative duration is refused.
 func StartWithin(d time.Duration) EnqueueOption {
 	return func(e *enqueue) { e.startBy, e.startWithin = time.Time{}, d }
 }
@@ -95,11 +95,11 @@ func MaxAttempts(n int) EnqueueOption {
 // timeout. At least a millisecond, and kept to the microsecond.
 func Timeout(d time.Duration) EnqueueOption { return func(e *enqueue) { e.timeout = d } }
 
-// RequestID makes the enqueue idempotent: when a job of the same kind was ever enqueued with the same id, and its row
-// is still kept, that job is found instead of a second one added. An empty id means none.
+// RequestID makes the enqueue idempotent: if a job of the same kind was ever enqueued with the same id, and its row is
+// still kept, the enqueue returns that job instead of adding a second one. An empty id means none.
 func RequestID(id string) EnqueueOption { return func(e *enqueue) { e.requestID = core.Optional(id) } }
 
-// UserID notes on whose behalf the job runs; jobs can be listed by it. An empty id means none.
+// UserID sets the user for whom the job runs; jobs can be listed by it. An empty id means none.
 func UserID(id string) EnqueueOption { return func(e *enqueue) { e.userID = core.Optional(id) } }
 
 // Tags adds labels to the job; jobs can be listed by them. An empty tag means none.
@@ -118,7 +118,7 @@ func Tags(tags ...string) EnqueueOption {
 // be given. With [Kind.Version], [Debounce] and schedules, which add such fields, the value must be an object.
 func Metadata(v any) EnqueueOption { return func(e *enqueue) { e.metadata = v } }
 
-// row is the columns, from checked options or not.
+// row returns the columns, from checked options or not.
 func (e *enqueue) row(now, runAfter time.Time, status Status, metadata *string) db.EnqueueJobParams {
 	return db.EnqueueJobParams{
 		Kind: e.kind, Queue: cmp.Or(e.queue, DefaultQueue), Status: string(status), Priority: int64(core.Deref(e.priority)), RunAfter: core.Micros(runAfter),
@@ -127,7 +127,7 @@ func (e *enqueue) row(now, runAfter time.Time, status Status, metadata *string) 
 	}
 }
 
-// runAfter is the time and the status that a new job starts with.
+// runAfter returns the time and the status with which a new job starts.
 func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
 	at := now.Add(e.in)
 	if e.at != nil {
@@ -155,7 +155,7 @@ func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
 	return at, StatusPending, nil
 }
 
-// startByColumn is the time by which a job must start that is enqueued at a time; nil for none.
+// startByColumn returns the time by which a job must start that is enqueued at a time; nil for none.
 func (e *enqueue) startByColumn(now, runAfter time.Time) (*int64, error) {
 	by := e.startBy
 	switch {
@@ -258,7 +258,7 @@ func (e *enqueue) checkTags() error {
 	return nil
 }
 
-// tagsColumn is the JSON list of the tags, or nil for none.
+// tagsColumn returns the JSON list of the tags, or nil for none.
 func (e *enqueue) tagsColumn() *string {
 	if len(e.tags) == 0 {
 		return nil
@@ -267,8 +267,8 @@ func (e *enqueue) tagsColumn() *string {
 	return &s
 }
 
-// checkedMetadata returns the column of the metadata, and an error when it has a field that only the queue writes: the job would be shown
-// as what it is not. A version is the caller's to set. A middleware may put back a debounce that it has read, which is written anew.
+// checkedMetadata returns the column of the metadata, and an error for a field that only the queue may write: the job would be shown with
+// false data. The caller may set a version. A middleware may pass on a debounce that it has read, which is overwritten.
 func (e *enqueue) checkedMetadata() (*string, error) {
 	metadata, err := e.metadataColumn()
 	if err != nil || e.metadata == nil {

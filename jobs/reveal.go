@@ -11,11 +11,11 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// RevealErrors records that the actor of ctx ([WithActor]) reads encrypted errors, and returns a client that decrypts the errors and stacks of
-// attempts with the keys it has ([WithCipher]). Payloads, results and progress stay hidden, and so does what was withheld from the errors: see
-// [Kind.Sensitive]. id is the job whose errors are read; 0 stands for those of all jobs, and [AuditDetail] may say which.
+// RevealErrors records that the actor of ctx ([WithActor]) reads encrypted errors, and returns a client that decrypts the errors and stacks
+// of attempts with its keys ([WithCipher]). Payloads, results and progress stay hidden, and so do values that were withheld from the
+// errors: see [Kind.Sensitive]. id is the job whose errors are read; 0 means all jobs, and [AuditDetail] may say which.
 //
-// The error is an [InvalidError] without an actor, and [ErrNotFound] when there is no such job. In the caller's transaction ([Client.With]) the
+// The error is an [InvalidError] without an actor, and [ErrNotFound] for an unknown job. In the caller's transaction ([Client.With]) the
 // entry is a part of it.
 func (c *Client) RevealErrors(ctx context.Context, id int64, opts ...ChangeOption) (*Client, error) {
 	if err := c.recordReveal(ctx, id, opts); err != nil {
@@ -26,7 +26,7 @@ func (c *Client) RevealErrors(ctx context.Context, id int64, opts ...ChangeOptio
 	return c.with(scope), nil
 }
 
-// recordReveal adds the entry of a RevealErrors.
+// recordReveal adds the audit entry of RevealErrors.
 func (c *Client) recordReveal(ctx context.Context, id int64, opts []ChangeOption) error {
 	var options lifecycle.Options
 	for _, opt := range opts {

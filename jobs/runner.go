@@ -30,7 +30,7 @@ import (
 type OnBoot int
 
 const (
-	// OnBootPending gives them back to be claimed anew.
+	// OnBootPending makes them pending again.
 	OnBootPending OnBoot = iota
 	// OnBootFailed fails them, for people to look at.
 	OnBootFailed
@@ -42,87 +42,87 @@ const Forever = maintenance.Forever
 // Nothing, as [Kind.Keep], removes a job in the transaction in which it is done.
 const Nothing time.Duration = -2
 
-// Retention is how long ended jobs are kept, by status, and what is noted beside them. 0 means the default, [Forever] means what it
-// says. The shortest of those that the runners of a database have counts. Where a rule of the database fits a job, it counts instead, for
-// all runners: see [Kind.Keep], and SetRetention of package jobs/inspect.
+// Retention sets how long ended jobs are kept, by status, and their audit and history rows. 0 means the default, [Forever] keeps them for
+// ever. The shortest of the database's runners applies. A rule of the database that matches a job replaces it, for all runners: see
+// [Kind.Keep], and SetRetention of package jobs/inspect.
 type Retention struct {
 	Done      time.Duration // 24 hours when 0
 	Cancelled time.Duration // 24 hours when 0
 	Failed    time.Duration // Forever when 0: they wait for people
-	Audit     time.Duration // of what people changed, not of jobs: 90 days when 0
-	History   time.Duration // of the history by quarters of an hour: 30 days when 0, and not longer; at least an hour
-	Minutes   time.Duration // of the history by minutes: 6 hours when 0, and not longer; at least a quarter of one
+	Audit     time.Duration // entries of changes by people, not of jobs: 90 days when 0
+	History   time.Duration // history by quarters of an hour: 30 days when 0, which is the most; at least an hour
+	Minutes   time.Duration // history by minutes: 6 hours when 0, which is the most; at least a quarter of one
 }
 
-// Config says how a runner runs. The zero value of every field is its default.
+// Config configures a runner. The zero value of every field is its default.
 type Config struct {
-	// Queues are the queues to take jobs from, each with its number of slots, which is how many jobs run at once; 10 of
-	// [DefaultQueue] when empty. [Runner.SetQueue] changes them later.
+	// Queues holds the queues to claim from, each with its number of slots, which is the number of jobs that run at
+	// once; 10 of [DefaultQueue] when empty. [Runner.SetQueue] changes them later.
 	Queues map[string]int
 
-	// Ahead is how many jobs of each queue may be claimed, where jobs are short, before a slot is free for them, so that no
-	// slot waits for the database; at most 1000, and none when 0. More of them make a worker's transactions longer. What
-	// has waited for 100 ms is given back, and its claim does not count.
+	// Ahead is the largest number of jobs of each queue to claim, where jobs are short, before a slot is free for them, so
+	// that no slot waits for the database; at most 1000, and none when 0. More of them make a worker's transactions longer.
+	// A job that has waited for 100 ms is released, and its claim does not count.
 	Ahead int
 
 	// Name is the worker's name among the live ones; host, process id and a random part when empty.
 	Name string
 
-	// Version of the program, shown in the list of workers.
+	// Version is that of the program, shown in the list of workers.
 	Version string
 
-	// Grace is how long a stopping runner lets handlers go on before it cancels them: 10 seconds when 0, none when
+	// Grace is the time that a stopping runner gives handlers before it cancels them: 10 seconds when 0, none when
 	// negative.
 	Grace time.Duration
 
-	// StopTimeout is how long, after Grace, a stopping runner waits for handlers to heed the end of their context and for the
-	// database to record how attempts ended, whatever the database does: 15 seconds when 0. What is not recorded by then is
-	// released: its job runs again, the attempt does not count, and it is not taken for a crash.
+	// StopTimeout is the longest time, after Grace, that a stopping runner waits for handlers to heed the end of their
+	// context and for the database to record how attempts ended, whatever the database does: 15 seconds when 0. Attempts not
+	// recorded by then are released: the job runs again, the attempt does not count, and not as a crash.
 	StopTimeout time.Duration
 
-	// Lease is how long a claim holds without renewal; renewals come at a third of it. 30 seconds when 0, at least
-	// one second. It matters only for workers that are stopped or on another host: a dead process is noticed by its
-	// lock.
+	// Lease is the time for which a claim is valid without renewal; renewals come at a third of it. 30 seconds when 0,
+	// at least one second. It matters only for workers that are stopped or on another host: a dead process is detected
+	// by its lock.
 	Lease time.Duration
 
 	// Timeout is the timeout of attempts whose job and kind have none; none when 0.
 	Timeout time.Duration
 
-	// StuckAfter is how long a handler may go on after its context ended before it is reported, and its attempt is
+	// StuckAfter is the time that a handler may take after its context ended before it is reported, and its attempt is
 	// ended without it: 5 seconds when 0. Its slot stays taken until it returns.
 	StuckAfter time.Duration
 
-	// OnBoot is what to do at the start with jobs whose worker is gone.
+	// OnBoot says what to do at the start with jobs whose worker is gone.
 	OnBoot OnBoot
 
-	// MaxCrashes fails a job that was running when its worker's process died so often; 3 when 0. Crashes add up over the whole life
-	// of a job, and attempts that went well between them, such as snoozes, forgive none. A retry by hand does.
+	// MaxCrashes is the number of crashes after which a job fails that was running when its worker's process died; 3 when 0. Crashes add up
+	// over a job's life, and attempts that went well between them, such as snoozes, reset nothing. A manual retry does.
 	MaxCrashes int
 
-	// Retention is how long ended jobs are kept.
+	// Retention sets how long ended jobs are kept.
 	Retention Retention
 
-	// HistoryNames bounds the history, whose rows grow with the names of queues and kinds: so many queues, so many kinds, and so many
-	// pairs of the two have figures of their own in each quarter of an hour; 500 when 0. Those come first that end jobs first,
-	// and of a few seconds those that end most. All others are added up as the queue, or kind, _other. Sums over all are exact. Each runner goes by
-	// its own bound: give all of a database the same.
+	// HistoryNames bounds the history, whose rows grow with the names of queues and kinds: it is the number of queues, of kinds, and of
+	// pairs of the two with their own rows in each quarter of an hour; 500 when 0. Names that end jobs first take precedence, and within a
+	// few seconds those that end most. All others are added up as the queue, or kind, _other. Sums over all are exact. Each runner uses its
+	// own bound: give all of a database the same.
 	HistoryNames int
 
-	// Undeclared makes the runner declare nothing of its kinds: their handlers are for jobs of other programs, which declare how many
-	// attempts they have and how long they are kept. `sqluice work` is such a program. Give such kinds the Version [AnyVersion], or a
-	// version: without one they take payloads of version 0 alone.
+	// Undeclared makes the runner declare nothing about its kinds: their handlers are for jobs of other programs, which declare their
+	// attempts and their retention. `sqluice work` is such a program. Give such kinds the Version [AnyVersion], or a version: without
+	// one they take only payloads of version 0.
 	Undeclared bool
 
 	// Middleware wraps every handler, the first one outermost.
 	Middleware []RunMiddleware
 
-	// Logger takes the runner's messages; slog.Default when nil. A goroutine of its own gives them to the logger's handler,
-	// which may block, panic or call runtime.Goexit without holding up the runner. While 10,000 messages wait, later ones
-	// are dropped, and standard error says how many. A runner that stops waits up to two seconds for the handler.
+	// Logger is the logger for the runner's messages; slog.Default when nil. A separate goroutine calls the logger's handler, which may
+	// block, panic or call runtime.Goexit without holding up the runner. While 10,000 messages wait, later ones are dropped, and standard
+	// error gives their number. A runner that stops waits up to two seconds for the handler.
 	Logger *slog.Logger
 }
 
-// maxSlots bounds the jobs of one queue in one runner.
+// maxSlots is the largest number of running jobs of one queue in one runner.
 const maxSlots = 100_000
 
 // withDefaults fills in zero values and returns all faults together.
@@ -149,7 +149,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, errors.Join(append(c.nameFaults(), c.valueFaults()...)...)
 }
 
-// nameFaults returns what is wrong with the queues and the worker's name.
+// nameFaults returns the errors for invalid queues and an invalid worker's name.
 func (c Config) nameFaults() []error {
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
@@ -164,7 +164,7 @@ func (c Config) nameFaults() []error {
 	return faults
 }
 
-// valueFaults returns which of the other fields have values out of their bounds.
+// valueFaults returns the errors for other fields whose values are out of bounds.
 func (c Config) valueFaults() []error {
 	kept := c.Retention
 	var faults []error
@@ -207,7 +207,7 @@ type Runner struct {
 	settings map[string]declare.Settings
 	started  atomic.Bool
 
-	schedules []Schedule // that the runner declares
+	schedules []Schedule // declared by the runner
 	queued    []handler  // of kinds that name a queue
 }
 
@@ -226,7 +226,7 @@ func NewRunner(client *Client, config Config) (*Runner, error) {
 	}, nil
 }
 
-// handler is what a runner is told of a kind.
+// handler is a runner's handler of a kind, with the kind's settings.
 type handler struct {
 	kind       string
 	queue      string // of the kind; empty if it names none
@@ -236,7 +236,7 @@ type handler struct {
 	sensitive  []string
 	keep       time.Duration
 	version    int
-	run        func(context.Context, *Job) error // which copies the job
+	run        func(context.Context, *Job) error // it copies the job
 }
 
 func (r *Runner) handle(h handler) {
@@ -273,13 +273,13 @@ func (r *Runner) handle(h handler) {
 	}
 }
 
-// SetQueue gives a queue so many slots in this runner: up to 100,000, and 0 removes it. It adds a queue that the runner does not have. It may be
-// called at any time, before Run and beside it, also by a handler, and concurrently. It does not touch the database.
+// SetQueue sets the number of slots of a queue in this runner: up to 100,000, and 0 removes it. It adds a queue that the runner does not
+// have. It may be called at any time, before Run and during it, also by a handler, and concurrently. It does not access the database.
 //
-// The runner obeys when SetQueue returns: it claims no further jobs of a removed queue, and is handed none over, but for a claim that is under
-// way. Those that run go on, and those that were claimed before a slot was free are given back. With fewer slots than jobs that run, further
-// ones start when enough have ended. The list of workers follows within about a second. A runner whose last queue was removed rests until it
-// gets one. The error is an [InvalidError], and nothing has changed then.
+// The runner obeys when SetQueue returns: it claims no further jobs of a removed queue, and accepts none, except from a running claim.
+// Running jobs continue, and prefetched ones are released. With fewer slots than running jobs, further ones start when enough have ended.
+// The list of workers follows within about a second. A runner whose last queue was removed rests until it gets one. After an error, which
+// is an [InvalidError], nothing has changed.
 func (r *Runner) SetQueue(name string, slots int) error {
 	err := ValidateName("queue", name)
 	if err == nil && (slots < 0 || slots > maxSlots) {
@@ -292,16 +292,16 @@ func (r *Runner) SetQueue(name string, slots int) error {
 	return nil
 }
 
-// Run claims and runs jobs until ctx ends. Then it stops claiming, lets handlers finish for [Config.Grace], cancels
-// those that are left, and gives unfinished jobs back without costing them an attempt. It returns within Grace and
-// [Config.StopTimeout], also while the database is locked or away, and a moment for what is under way. It returns nil after a clean
-// stop, and otherwise what kept it from starting or working: [ErrWorkerName], a [SchemaError], a fault of the
-// database, or handlers that did not return. A runner runs once.
+// Run claims and runs jobs until ctx ends. Then it stops claiming, lets handlers finish for [Config.Grace], cancels those that are
+// left, and releases unfinished jobs without costing them an attempt. It returns within Grace and [Config.StopTimeout], also while
+// the database is locked or away, and a moment for running calls. It returns nil after a clean stop, and otherwise the error that
+// kept it from starting or working: [ErrWorkerName], a [SchemaError], a fault of the database, or handlers that did not return. A
+// runner runs once.
 func (r *Runner) Run(ctx context.Context) error { return r.start(ctx, false) }
 
-// Drain is Run that also ends, with nil, as soon as no job that it has a handler for is pending, due or running in its queues.
-// Jobs that other runners run count too. It does not wait for jobs scheduled for later or for queues that are paused. When ctx ends first,
-// the error is the cause of that, and jobs may be left.
+// Drain does what Run does, and also ends, with nil, as soon as no job for its handlers is pending, due or running in its queues. Jobs
+// that other runners run count too. It does not wait for jobs scheduled for later or for queues that are paused. When ctx ends first, it
+// returns the cause, and jobs may be left.
 func (r *Runner) Drain(ctx context.Context) error {
 	if err := r.start(ctx, true); err != nil {
 		return err
@@ -348,7 +348,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 	return nil
 }
 
-// internal returns the config as the engine room takes it.
+// internal returns the config in the form of package runner.
 func (c Config) internal(drain bool) runner.Config {
 	return runner.Config{
 		Prefetch: c.Ahead, Name: c.Name, Version: c.Version, Grace: c.Grace, Stop: c.StopTimeout, Lease: c.Lease, Timeout: c.Timeout,

@@ -18,8 +18,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Schedule says when to enqueue which job. Make one with [Kind.Cron], [Kind.Every] or [NewSchedule], and give it to
-// [Runner.Schedule] or [Client.PutSchedule], which say what is wrong with it. It is a value: keep and reuse it freely.
+// Schedule is a job with the times to enqueue it. Make one with [Kind.Cron], [Kind.Every] or [NewSchedule], and pass it
+// to [Runner.Schedule] or [Client.PutSchedule], which return its faults. It is a value: keep and reuse it freely.
 type Schedule struct {
 	name, spec, zone string
 	catchUp          CatchUp
@@ -29,13 +29,13 @@ type Schedule struct {
 	fault            error
 }
 
-// Cron returns a schedule of the kind by a cron specification: minute, hour, day of month, month and day of week, as in
-// "0 2 * * *"; six fields begin with the second; or @daily and its like. Fields have numbers, names, lists, ranges and steps, and L for
-// the last day of a month, 5L for its last Friday, 5#2 for its second one. When day of month and day of week are both restricted, a day
-// that matches either counts.
+// Cron returns a schedule of the kind by a cron specification: minute, hour, day of month, month and day of week, as in "0 2 * * *";
+// six fields begin with the second; or @daily and its like. Fields have numbers, names, lists, ranges and steps, and L for the last day
+// of a month, 5L for its last Friday, 5#2 for its second one. When day of month and day of week are both restricted, a day that matches
+// either counts.
 //
-// Where a zone's clock is changed, a fixed time of day that it leaves out is due at the end of the gap, and one that it repeats is due
-// the first time. A specification with a wildcard in its minute or hour follows real time.
+// When a zone's clock changes, a fixed time of day that is skipped is due at the end of the gap, and one that is repeated is due the
+// first time. A specification with a wildcard in its minute or hour follows real time.
 func (k Kind[T]) Cron(name, spec string, args T, opts ...ScheduleOption) Schedule {
 	data, err := json.Marshal(args)
 	s := newSchedule(name, spec, k.enqueue(nil), data, opts)
@@ -45,7 +45,7 @@ func (k Kind[T]) Cron(name, spec string, args T, opts ...ScheduleOption) Schedul
 	return s
 }
 
-// Every returns a schedule of the kind with ticks that are so far apart: whole seconds. They are counted from when it was first put.
+// Every returns a schedule of the kind with ticks at an interval of whole seconds, counted from when it was first put.
 func (k Kind[T]) Every(name string, every time.Duration, args T, opts ...ScheduleOption) Schedule {
 	return k.Cron(name, "@every "+every.String(), args, opts...)
 }
@@ -71,11 +71,11 @@ type ScheduleOption interface{ schedule(*Schedule) }
 // Zone is the time zone of a schedule, by its IANA name; UTC by default.
 type Zone string
 
-// CatchUp says what becomes of ticks that were missed: no runner was there to enqueue their jobs, or none that could reach the
-// database, for more than about ten seconds; or the clock was set forward.
+// CatchUp is the rule for missed ticks: no runner was there to enqueue their jobs, or none could reach the database, for more
+// than about ten seconds; or the clock was set forward.
 type CatchUp string
 
-// Overlap says what becomes of a tick when the job of the one before it has not ended.
+// Overlap is the rule for a tick when the job of the previous one has not ended.
 type Overlap string
 
 const (
@@ -83,12 +83,12 @@ const (
 	CatchUpNone   CatchUp = schedule.CatchUpNone   // no job for missed ticks
 
 	OverlapAllow   Overlap = schedule.OverlapAllow   // enqueue another job: the default
-	OverlapSkip    Overlap = schedule.OverlapSkip    // leave the tick out
-	OverlapReplace Overlap = schedule.OverlapReplace // cancel the job that has not ended, and enqueue another when it has
+	OverlapSkip    Overlap = schedule.OverlapSkip    // skip the tick
+	OverlapReplace Overlap = schedule.OverlapReplace // cancel the job, and enqueue another when it has ended
 	OverlapAfter   Overlap = schedule.OverlapAfter   // enqueue another job when it has ended: one for all ticks meanwhile
 )
 
-// CatchUpAll means a job for each missed tick, but only for the last so many: 1 to 999.
+// CatchUpAll enqueues a job for each of the last missed ticks, at most most of them: 1 to 999.
 func CatchUpAll(most int) CatchUp { return CatchUp(schedule.CatchUpAll + strconv.Itoa(most)) }
 
 func (z Zone) schedule(s *Schedule)          { s.zone = string(z) }
@@ -96,18 +96,18 @@ func (c CatchUp) schedule(s *Schedule)       { s.catchUp = c }
 func (o Overlap) schedule(s *Schedule)       { s.overlap = o }
 func (o EnqueueOption) schedule(s *Schedule) { o(s.job) }
 
-// Validate returns what [Client.PutSchedule] would refuse of the schedule, without a database, or nil.
+// Validate returns the error for which [Client.PutSchedule] would refuse the schedule, without a database, or nil.
 func (s Schedule) Validate() error {
 	_, err := s.rowWith(nil, time.Now(), false)
 	return err
 }
 
-// row validates the schedule and returns its row, as it is put now.
+// row validates the schedule and returns its row, as put now.
 func (s Schedule) row(c *Client, now time.Time, inCode bool) (db.PutScheduleParams, error) {
 	return s.rowWith(c.scope().Cipher, now, inCode)
 }
 
-// rowWith is row with a cipher for the payload, which may be nil.
+// rowWith does what row does, with a cipher for the payload, which may be nil.
 func (s Schedule) rowWith(cipher *cipher.Cipher, now time.Time, inCode bool) (db.PutScheduleParams, error) {
 	if s.job == nil {
 		return db.PutScheduleParams{}, jobtype.NewInvalidError("schedule", "", "be made with Kind.Cron, Kind.Every or NewSchedule, and not the zero Schedule")
@@ -141,7 +141,7 @@ func (s Schedule) rowWith(cipher *cipher.Cipher, now time.Time, inCode bool) (db
 	return p, err
 }
 
-// checkOptions checks what a schedule has beside the options of its jobs, and refuses those of one job alone.
+// checkOptions checks a schedule's own options, and refuses those for single jobs.
 func (s Schedule) checkOptions() error {
 	for _, check := range []struct {
 		refused     bool
@@ -162,20 +162,19 @@ func (s Schedule) checkOptions() error {
 	return schedule.CheckOverlap(string(s.overlap))
 }
 
-// PutOption says how [Client.PutSchedule] puts a schedule.
+// PutOption is an option of [Client.PutSchedule].
 type PutOption func(*putOptions)
 
 type putOptions struct{ force bool }
 
-// Force replaces a schedule that a program declares in code, too. The next worker that starts with that program puts its own back, and
-// records that in the audit log.
+// Force also replaces a schedule that a program declares in code. The next worker that starts with that program restores the declared
+// one, and records that in the audit log.
 func Force() PutOption { return func(o *putOptions) { o.force = true } }
 
-// PutSchedule adds a schedule, or replaces the one with the same name, which goes on with its next tick unless the specification or
-// the zone changes, and stays paused if it is. Any runner of the queue enqueues its jobs, until it is deleted, whatever became of the
-// program that put it. Ticks that are due by the former specification are caught up where the new one has them too; the last of the others
-// is recorded as missed. The error is [ErrScheduleDeclared], with the workers' names, for a schedule that a program declares in code: see
-// [Force].
+// PutSchedule adds a schedule, or replaces the one with the same name, which continues with its next tick unless the specification or the
+// zone changes, and stays paused if it is. Any runner of the queue enqueues its jobs, until it is deleted, also without the program that
+// put it. Due ticks of the former specification are caught up if the new one has them too; the last of the others is recorded as missed.
+// The error is [ErrScheduleDeclared], with the workers' names, for a schedule that a program declares in code: see [Force].
 func (c *Client) PutSchedule(ctx context.Context, s Schedule, opts ...PutOption) error {
 	var options putOptions
 	for _, opt := range opts {
@@ -196,7 +195,7 @@ func (c *Client) PutSchedule(ctx context.Context, s Schedule, opts ...PutOption)
 	})
 }
 
-// scheduleRow validates a schedule and returns its row, with the queue and the priority that its kind has now where the schedule names none.
+// scheduleRow validates a schedule and returns its row; if the schedule names no queue or priority, with its kind's current ones.
 func (c *Client) scheduleRow(ctx context.Context, s Schedule) (db.PutScheduleParams, error) {
 	if s.job != nil {
 		job := *s.job
@@ -208,7 +207,7 @@ func (c *Client) scheduleRow(ctx context.Context, s Schedule) (db.PutSchedulePar
 	return s.row(c, c.store.NowWithin(ctx), false)
 }
 
-// ScheduleChange says what [Client.SetSchedule] changes. A nil field stays as it is.
+// ScheduleChange holds the changes for [Client.SetSchedule]. A nil field changes nothing.
 type ScheduleChange struct {
 	Spec    *string // as for [NewSchedule]
 	Zone    *Zone
@@ -218,8 +217,8 @@ type ScheduleChange struct {
 	Payload json.RawMessage
 }
 
-// SetSchedule changes the given fields of a schedule alone. A change of one that a program declares in code lasts until a worker starts with
-// that program, which puts its own back and records that in the audit log. The error is [ErrNoSchedule] when there is no such schedule.
+// SetSchedule changes only the given fields of a schedule. A change of one that a program declares in code lasts until a worker starts with
+// that program, which restores the declared one and records that in the audit log. The error is [ErrNoSchedule] for an unknown name.
 func (c *Client) SetSchedule(ctx context.Context, name string, change ScheduleChange) error {
 	return c.putSchedule(ctx, name, func(ctx context.Context, q db.Querier, now time.Time) (db.PutScheduleParams, error) {
 		there, err := schedule.Get(ctx, q, name)
@@ -234,7 +233,7 @@ func (c *Client) SetSchedule(ctx context.Context, name string, change ScheduleCh
 	})
 }
 
-// apply puts the given fields into a schedule's row.
+// apply sets the given fields in a schedule's row.
 func (change ScheduleChange) apply(ctx context.Context, q db.Querier, c *Client, row *db.PutScheduleParams) (err error) {
 	if change.Spec != nil {
 		row.Spec = *change.Spec
@@ -268,7 +267,7 @@ func (change ScheduleChange) apply(ctx context.Context, q db.Querier, c *Client,
 	return err
 }
 
-// putSchedule puts the row that build returns, and records what changed.
+// putSchedule puts the row that build returns, and records the changes.
 func (c *Client) putSchedule(
 	ctx context.Context, name string, build func(context.Context, db.Querier, time.Time) (db.PutScheduleParams, error),
 ) error {
@@ -304,8 +303,8 @@ func (c *Client) putSchedule(
 	return nil
 }
 
-// checkReplaced returns an error if the payload is one of a schedule as it was shown, without its secrets, or if it would take the place of
-// an encrypted one and the client has no cipher.
+// checkReplaced returns an error if the payload was read from a schedule in redacted form, or if it would replace an encrypted one and the
+// client has no cipher.
 func (c *Client) checkReplaced(ctx context.Context, q db.Querier, s Schedule) error {
 	if err := lifecycle.CheckShown(ctx, q, s.job.kind, s.payload); err != nil || c.scope().Cipher != nil {
 		return err
@@ -328,8 +327,8 @@ func (c *Client) PauseSchedule(ctx context.Context, name string) (bool, error) {
 	})
 }
 
-// ResumeSchedule undoes PauseSchedule, and reports whether the schedule was paused. Ticks meanwhile are not missed ones: no job is
-// enqueued for them.
+// ResumeSchedule undoes PauseSchedule, and reports whether the schedule was paused. Ticks during the pause are not missed ones:
+// they enqueue no jobs.
 func (c *Client) ResumeSchedule(ctx context.Context, name string) (bool, error) {
 	return c.changeSchedule(ctx, jobtype.ActionResumeSchedule, name, func(ctx context.Context, q db.Querier, now time.Time) (bool, error) {
 		return schedule.Resume(ctx, q, name, now)
@@ -344,8 +343,8 @@ func (c *Client) DeleteSchedule(ctx context.Context, name string) (bool, error) 
 	})
 }
 
-// RunSchedule enqueues a job of a schedule at once, also while it is paused, and returns the job's id. Neither the next tick nor
-// an [Overlap] is affected.
+// RunSchedule enqueues a job of a schedule at once, also while it is paused, and returns the job's id. It does not affect the
+// next tick or an [Overlap].
 func (c *Client) RunSchedule(ctx context.Context, name string) (id int64, err error) {
 	author, err := audit.Of(ctx)
 	if err == nil {
@@ -372,7 +371,7 @@ func (c *Client) RunSchedule(ctx context.Context, name string) (id int64, err er
 	return id, nil
 }
 
-// GetSchedule returns a schedule. The error is [ErrNoSchedule] when there is none.
+// GetSchedule returns a schedule, or [ErrNoSchedule] for an unknown name.
 func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, error) {
 	var info ScheduleInfo
 	err := checkScheduleName(name)
@@ -388,7 +387,7 @@ func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, er
 	return info, nil
 }
 
-// ListSchedules returns schedules by name, at most n, which must not be negative, from after one on; "" means from the first on.
+// ListSchedules returns schedules by name, at most n, which must not be negative, after the given name; "" starts with the first.
 func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]ScheduleInfo, error) {
 	var list []ScheduleInfo
 	err := cmp.Or(checkScheduleName(after), checkLimit(n))
@@ -415,7 +414,7 @@ func checkLimit(n int) error {
 	return nil
 }
 
-// ScheduleTicks returns the last ticks of a schedule, newest first, at most n, which must not be negative, and what came of each. About 100
+// ScheduleTicks returns the last ticks of a schedule with their outcomes, newest first, at most n, which must not be negative. About 100
 // are kept.
 func (c *Client) ScheduleTicks(ctx context.Context, name string, n int) ([]ScheduleTick, error) {
 	var list []ScheduleTick
@@ -456,7 +455,7 @@ func (c *Client) changeSchedule(
 	return changed, nil
 }
 
-// scheduleDetail is what the audit log says of a change of a schedule.
+// scheduleDetail returns the audit log's description of a change of a schedule.
 func scheduleDetail(name string) json.RawMessage {
 	return json.RawMessage(`{"schedule":` + string(core.AppendString(nil, name)) + `}`)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 )
 
-// settle sets the queue and the priority of a job that leaves them to its kind: what programs declare of the kind, or else the default. The
-// client reads that at most once a second.
+// settle sets the queue and the priority of a job that leaves them to its kind: the declarations of programs, or else the default. The
+// client reads them at most once a second.
 func (c *Client) settle(ctx context.Context, e *enqueue) error {
 	if e.isSettled() {
 		return nil
@@ -26,7 +26,7 @@ func (c *Client) settle(ctx context.Context, e *enqueue) error {
 // isSettled reports whether the job has a queue and a priority.
 func (e *enqueue) isSettled() bool { return e.queue != "" && e.priority != nil }
 
-// settle sets the queue and the priority that the job has none of.
+// settle sets the queue and the priority that the job lacks.
 func (e *enqueue) settle(kind jobrow.Kind) {
 	e.kinds.queue = cmp.Or(kind.Queue, DefaultQueue)
 	e.queue = cmp.Or(e.queue, e.kinds.queue)
@@ -35,7 +35,7 @@ func (e *enqueue) settle(kind jobrow.Kind) {
 	}
 }
 
-// settled returns a schedule with the queue and the priority of the runner's own kind where it names none.
+// settled returns a schedule with the queue and the priority of the runner's own kind unless it names them.
 func (r *Runner) settled(s Schedule) Schedule {
 	if s.job == nil || s.job.isSettled() {
 		return s

@@ -2,11 +2,11 @@ package jobs
 
 import "github.com/sqluice/sqluice/jobs/jobtype"
 
-// Job is one job as its row has it. A handler's copy has what is known at the claim: its end is not. Zero times and empty
-// strings stand for columns that are not set.
+// Job is a job, as its row holds it. A handler's copy holds the state at the claim, without the job's end. Zero times and
+// empty strings stand for columns that are not set.
 type Job = jobtype.Job
 
-// Status is where a job is in its life: see docs/lifecycle.md.
+// Status is a stage in the life of a job: see docs/lifecycle.md.
 type Status = jobtype.Status
 
 const (
@@ -24,35 +24,35 @@ func Statuses() []Status { return jobtype.Statuses() }
 // ParseStatus returns the status with this name, or an [InvalidError] that lists those that exist.
 func ParseStatus(name string) (Status, error) { return jobtype.ParseStatus(name) }
 
-// SettingSource says what has set a setting of a job that the job may leave to its kind. Its text is job, kind or default.
+// SettingSource is the source of a setting that a job may leave to its kind. Its text is job, kind or default.
 type SettingSource = jobtype.SettingSource
 
 const (
 	SettingDefault = jobtype.SettingDefault // neither of the others has set it
-	SettingOfKind  = jobtype.SettingOfKind  // what the kind declares
+	SettingOfKind  = jobtype.SettingOfKind  // the kind's declaration
 	SettingOfJob   = jobtype.SettingOfJob   // an option of the enqueue, or an update
 )
 
-// Cause is why an attempt did not end well, or how one ended that did not fail.
+// Cause is the reason why an attempt did not end well, or the way in which it ended without failing.
 type Cause = jobtype.Cause
 
 const (
 	CauseError   = jobtype.CauseError   // the handler returned an error
 	CausePanic   = jobtype.CausePanic   // the handler panicked or called runtime.Goexit
 	CauseTimeout = jobtype.CauseTimeout // the attempt took longer than its timeout
-	CauseDecode  = jobtype.CauseDecode  // the payload is not of the type that the handler takes
+	CauseDecode  = jobtype.CauseDecode  // the payload does not fit the handler's type
 	CauseCrash   = jobtype.CauseCrash   // the worker's process ended
 	CauseLost    = jobtype.CauseLost    // the lease ran out although the process may live
-	CauseExpired = jobtype.CauseExpired // no worker had started the job by the time that [StartBy] gave
+	CauseExpired = jobtype.CauseExpired // no worker had started the job by the time of [StartBy]
 
 	// These attempts did not fail.
 	CauseSnoozed   = jobtype.CauseSnoozed   // the handler put the job off
-	CauseReleased  = jobtype.CauseReleased  // the worker stopped, or gave the job back before it started
+	CauseReleased  = jobtype.CauseReleased  // the worker stopped, or released the job before it started
 	CauseCancelled = jobtype.CauseCancelled // the handler, or a person, ended the job
 	CauseUnable    = jobtype.CauseUnable    // the worker could not run the job: see [Unable]
 )
 
-// ScheduleInfo is a schedule as its row has it.
+// ScheduleInfo is a schedule, as its row holds it.
 type ScheduleInfo = jobtype.Schedule
 
 // The states of a schedule: see [ScheduleInfo.State].
@@ -63,10 +63,10 @@ const (
 	ScheduleFaulty     = jobtype.ScheduleFaulty
 )
 
-// ScheduleTick is a time at which a schedule was due, and what came of it.
+// ScheduleTick is a time at which a schedule was due, with its outcome.
 type ScheduleTick = jobtype.Tick
 
-// TickOutcome is what came of a tick.
+// TickOutcome is the outcome of a tick.
 type TickOutcome = jobtype.TickOutcome
 
 const (

@@ -8,27 +8,28 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Unique makes the enqueue find, instead of add, when a live job (scheduled, pending or running) of the same kind has
-// the same key. An empty key means none. Of Unique, [UniqueReplace], [UniqueAgain], [Debounce] and [UniqueFor] the last one given
-// counts.
+// Unique makes the enqueue return an existing job, instead of adding one, when a live job (scheduled, pending or running) of the
+// same kind has the same key. An empty key means none. Of Unique, [UniqueReplace], [UniqueAgain], [Debounce] and [UniqueFor] the
+// last one given applies.
 func Unique(key string) EnqueueOption { return unique(key, lifecycle.Unique{}) }
 
-// UniqueReplace is Unique, except that a live job that does not run gets the payload and the options of the newest enqueue, and keeps
-// its time and its request id. The receipt has Replaced. A running job is found as it is. A job that waits for a further attempt starts
-// anew with the new payload: it has all attempts, and is due as if it was enqueued now.
+// UniqueReplace is Unique, except that a live job that is not running takes the payload and the options of the newest enqueue, and
+// keeps its time and its request id. The receipt has Replaced. A running job stays unchanged. A job that waits for a further attempt
+// starts anew with the new payload: it has all attempts, and is due as if it was enqueued now.
 func UniqueReplace(key string) EnqueueOption {
 	return unique(key, lifecycle.Unique{Mode: lifecycle.UniqueReplace})
 }
 
-// UniqueAgain is UniqueReplace, but for a running job: beside it one job is added, which begins when the running one and its retries have
-// ended, and which further enqueues replace until then. So whatever changes while a job runs is seen by a run that began later, and a
-// handler may enqueue its own job again.
+// UniqueAgain is UniqueReplace, except for a running job: the enqueue adds one job beside it, which begins when the running one and its
+// retries have ended, and which further enqueues replace until then. So a run that begins later sees every change made while a job runs,
+// and a handler may enqueue its own job again.
 func UniqueAgain(key string) EnqueueOption {
 	return unique(key, lifecycle.Unique{Mode: lifecycle.UniqueAgain})
 }
 
-// Debounce is UniqueAgain for jobs that are enqueued in bursts: the job runs with the newest payload when no enqueue with the key has
-// come for the time quiet, which must be positive. [AtMost] bounds how long enqueues can put it off. How the job is debounced is noted in its metadata, as [DebounceField], which then must be an object.
+// Debounce is UniqueAgain for jobs that are enqueued in bursts: the job runs with the newest payload once no enqueue with the key has come
+// for the time quiet, which must be positive. [AtMost] bounds the time for which enqueues can put it off. The job's metadata, which then
+// must be an object, hold the options as [DebounceField].
 func Debounce(key string, quiet time.Duration, opts ...DebounceOption) EnqueueOption {
 	how := lifecycle.Unique{Mode: lifecycle.UniqueDebounce, Quiet: quiet}
 	for _, opt := range opts {
@@ -40,18 +41,18 @@ func Debounce(key string, quiet time.Duration, opts ...DebounceOption) EnqueueOp
 // DebounceOption is an option of [Debounce].
 type DebounceOption func(*lifecycle.Unique)
 
-// AtMost makes a debounced job run no later than so long after the first enqueue of a burst. It must not be less than the quiet time; 0
-// means no bound.
+// AtMost makes a debounced job run at most d after the first enqueue of a burst. It must not be less than the quiet time; 0 means no
+// bound.
 func AtMost(d time.Duration) DebounceOption { return func(u *lifecycle.Unique) { u.AtMost = d } }
 
-// UniqueFor makes the enqueue find, instead of add, when a job of the same kind was added with the same key less than a time ago, whatever
-// has become of it: also when its row is gone. The time counts from the enqueue that added the job. The key is not one of the job:
-// [Unique] with the same key does not see it, and a job that takes longer than the period runs beside the next one.
+// UniqueFor makes the enqueue return an existing job, instead of adding one, when a job of the same kind was added with the same key
+// within the period, whatever its status: also when its row is gone. The period counts from the enqueue that added the job. The key is not
+// one of the job: [Unique] with the same key ignores it, and a job that takes longer than the period runs beside the next one.
 func UniqueFor(key string, period time.Duration) EnqueueOption {
 	return unique(key, lifecycle.Unique{Mode: lifecycle.UniquePeriod, Period: period})
 }
 
-// DebounceField is the field of a job's metadata that says how it is debounced.
+// DebounceField is the field of a job's metadata with its debounce options.
 const DebounceField = jobtype.DebounceField
 
 func unique(key string, how lifecycle.Unique) EnqueueOption {
@@ -63,7 +64,7 @@ func unique(key string, how lifecycle.Unique) EnqueueOption {
 	}
 }
 
-// how returns in what way the job is unique.
+// how returns the job's unique mode.
 func (e *enqueue) how() lifecycle.Unique {
 	if e.unique == nil {
 		return lifecycle.Unique{}
@@ -71,7 +72,7 @@ func (e *enqueue) how() lifecycle.Unique {
 	return *e.unique
 }
 
-// debounce is how, if the job is debounced, or else nil.
+// debounce returns the unique mode if the job is debounced, or else nil.
 func (e *enqueue) debounce() *lifecycle.Unique {
 	if e.unique == nil || e.unique.Mode != lifecycle.UniqueDebounce {
 		return nil
@@ -79,7 +80,7 @@ func (e *enqueue) debounce() *lifecycle.Unique {
 	return e.unique
 }
 
-// checkUnique returns what is wrong with the times of a unique mode.
+// checkUnique returns an error for invalid times of a unique mode.
 func (e *enqueue) checkUnique() error {
 	how := e.how()
 	switch {
@@ -95,10 +96,10 @@ func (e *enqueue) checkUnique() error {
 	return nil
 }
 
-// maxUniquePeriod keeps the end of a period before the year 9999, for as long as most clocks go.
+// maxUniquePeriod is the longest period: its end is before the year 9999, where most clocks end.
 const maxUniquePeriod = 100 * 365 * 24 * time.Hour
 
-// withDebounce adds how the job is debounced to metadata, which are none or an object.
+// withDebounce adds the job's debounce options to metadata, which are none or an object.
 func (e *enqueue) withDebounce(metadata *string) (*string, error) {
 	how := e.debounce()
 	if how == nil {

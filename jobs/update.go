@@ -13,10 +13,10 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// UpdateOption says what [Client.Update] changes of a job. A [ChangeOption] is one too: a condition, or what the audit log records.
+// UpdateOption is a change for [Client.Update]. A [ChangeOption] is one too: a condition, or a detail for the audit log.
 type UpdateOption interface{ update(*update) error }
 
-// update is what the options say.
+// update holds the options' changes.
 type update struct {
 	now     time.Time
 	params  db.UpdateWaitingJobParams
@@ -42,8 +42,8 @@ func SetPriority(p int) UpdateOption {
 	})
 }
 
-// SetRunAfter lets the job run not before a time, as [At] does. The zero time means at once.
-// A time at which the job has expired, see [StartBy], is refused.
+// SetRunAfter sets the job's run-after time, as [At] does. The zero time means at once. A time at which the job has
+// expired, see [StartBy], is refused.
 func SetRunAfter(t time.Time) UpdateOption {
 	return updateFunc(func(u *update) error {
 		e := &enqueue{}
@@ -55,9 +55,9 @@ func SetRunAfter(t time.Time) UpdateOption {
 	})
 }
 
-// SetPayload gives the job another payload: any value that encodes to JSON. What was read by a client that does not show sensitive
-// fields is refused: it has [Redacted] in their place. The version that the payload has, see [Kind], stays: give it in the form of that version.
-// The new payload has all attempts, whatever those with the old one have used up.
+// SetPayload sets another payload: any value that encodes to JSON. A payload from a client that redacts sensitive fields is refused: it has
+// [Redacted] in their place. The payload's version, see [Kind], stays: use the form of that version. The new payload has all attempts,
+// however many the old one has used.
 func SetPayload(v any) UpdateOption {
 	return updateFunc(func(u *update) error {
 		data, ready := v.(json.RawMessage)
@@ -81,8 +81,8 @@ func SetQueue(name string) UpdateOption {
 	})
 }
 
-// SetMaxAttempts fails the job for good after n counted attempts: 1 to [MaxAttemptsLimit]. When as many were made before, the
-// next one is the last. 0 leaves the number to the kind again: see [Kind.MaxAttempts].
+// SetMaxAttempts fails the job for good after n counted attempts: 1 to [MaxAttemptsLimit]. If it has already had n, the next
+// one is the last. 0 leaves the number to the kind again: see [Kind.MaxAttempts].
 func SetMaxAttempts(n int) UpdateOption {
 	return updateFunc(func(u *update) error {
 		most := int64(n)
@@ -91,16 +91,16 @@ func SetMaxAttempts(n int) UpdateOption {
 	})
 }
 
-// set notes a column that is changed, and returns what is wrong with its value.
+// set records a changed column, and returns the error for its value.
 func (u *update) set(column string, err error) error {
 	u.changed = append(u.changed, column)
 	return err
 }
 
-// Update changes a job that does not run: one that is scheduled, also for a further attempt, or pending. Of an update and a claim one wins: a job that runs, or
-// that a worker has prefetched or was handed, is refused with an [ErrStatus], and so is one that has ended. The error is [ErrNotFound]
-// when there is no such job, an [InvalidError] for a value out of its bounds, and a [RefusedError] when the database refuses the change. The audit log records which columns were changed,
-// without values, and an [AuditDetail] beside them.
+// Update changes a job that does not run: a scheduled one, also for a further attempt, or a pending one. Of a concurrent update and claim
+// one succeeds: a job that runs, or that a worker has prefetched or was handed, is refused with an [ErrStatus], and so is one that has
+// ended. The error is [ErrNotFound] for an unknown id, an [InvalidError] for a value out of its bounds, and a [RefusedError] when the
+// database refuses the change. The audit log records the changed columns, without values, and an [AuditDetail] beside them.
 func (c *Client) Update(ctx context.Context, id int64, opts ...UpdateOption) error {
 	u := update{now: c.store.NowWithin(ctx)}
 	for _, opt := range opts {

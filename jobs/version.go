@@ -12,10 +12,10 @@ import (
 // VersionField is the field of a job's metadata that holds the version of its payload: see [Kind.Version].
 const VersionField = jobtype.VersionField
 
-// AnyVersion, as [Kind.Version], makes a handler take payloads of all versions: [Job.PayloadVersion] tells it which one a payload has.
+// AnyVersion, as [Kind.Version], makes a handler take payloads of all versions: [Job.PayloadVersion] returns a payload's version.
 const AnyVersion = runner.AnyVersion
 
-// upgraded returns the payload of a job in the form of the kind's version. The runner has given back payloads of newer versions.
+// upgraded returns the payload of a job in the form of the kind's version. The runner has released jobs with newer versions.
 func (k *Kind[T]) upgraded(job *Job) (json.RawMessage, error) {
 	if k.Version <= 0 || k.Upgrade == nil {
 		return job.Payload, nil

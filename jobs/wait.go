@@ -10,16 +10,16 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Wait returns the job once it has ended: done, failed or cancelled, in whatever process that happens. The error is ctx's when
-// that ends first (the job is then as it was when Wait began), or [ErrNotFound] when the job does not exist or was deleted, as by its end
-// when its kind keeps [Nothing]. A client
-// of a transaction ([Client.With]) cannot wait, since no worker sees the job before the commit: that is an [InvalidError].
+// Wait returns the job once it has ended: done, failed or cancelled, in any process. The error is ctx's when that ends first (the job is
+// then as it was when Wait began), or [ErrNotFound] when the job does not exist or was deleted, for example by its end when its kind
+// keeps [Nothing]. A client of a transaction ([Client.With]) cannot wait, since no worker sees the job before the commit: it returns an
+// [InvalidError].
 //
-// On SQLite, and on PostgreSQL for jobs that end in this process, the commit that ends the job wakes Wait. On PostgreSQL Wait
-// finds the ends in other processes by looking: after 2 ms first, then less often, but every 100 ms.
+// On SQLite, and on PostgreSQL for jobs that end in this process, the commit that ends the job wakes Wait. On PostgreSQL Wait finds the
+// ends in other processes by polling: after 2 ms first, then less often, but every 100 ms.
 //
-// Thousands of calls may wait at once: the store looks for all of them together. It then looks less often, so that Wait may
-// return a few tenths of a second after the end.
+// Thousands of calls may wait at once: the store polls for all of them together. It then polls less often, so that Wait may return a few
+// tenths of a second after the end.
 func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 	if c.scope().Tx != nil {
 		return Job{}, fmt.Errorf("wait for job %d: %w", id, jobtype.NewInvalidError("client", "one of a transaction", "not wait: other processes see the job only after the commit"))
@@ -51,10 +51,10 @@ func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 	}
 }
 
-// Watch returns a channel that gets a value after jobs or queues have changed, in whatever process that happens: jobs were
-// added, ended or removed, or may be claimed. Several changes may give one value, and some values are false alarms. That a
-// worker has claimed a job, or was handed one as it was added, is seen about a second later at the latest, and on PostgreSQL
-// also that a job ended in another process. stop ends it.
+// Watch returns a channel that gets a value after jobs or queues have changed, in any process: jobs were added, ended or
+// removed, or may be claimed. Several changes may give one value, and some values are false alarms. A claim by a worker, or
+// a new job handed to one, is reported about a second later at the latest, and on PostgreSQL also the end of a job in
+// another process. stop ends it.
 func (c *Client) Watch() (changed <-chan struct{}, stop func()) {
 	return c.store.Listen(core.WorkReady|core.JobEnded|core.ChangesOnly, nil)
 }
