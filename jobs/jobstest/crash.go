@@ -17,30 +17,30 @@ import (
 )
 
 const (
-	// crashPoints is how many points Crash tries without [MaxPoints].
+	// crashPoints is the number of points that Crash tries without [MaxPoints].
 	crashPoints = 200
 
-	// crashWithin is how long a run may take before Crash takes it for stuck.
+	// crashWithin is the longest time of a run before Crash reports it as stuck.
 	crashWithin = time.Minute
 
-	// crashAttempts is how many times a run may go on after a retry or a snooze.
+	// crashAttempts is the largest number of times that a run continues after a retry or a snooze.
 	crashAttempts = 1000
 )
 
-// MaxPoints bounds the points at which [Crash] kills the handler, for each of which it makes a run; 200 without it.
+// MaxPoints bounds the points at which [Crash] kills the handler, each of which needs a run; 200 without it.
 func MaxPoints(n int) Option { return func(o *options) { o.points = n } }
 
-// CrashReport is what [Crash] found.
+// CrashReport is the result of [Crash].
 type CrashReport struct {
-	Undisturbed CrashEnd     // of the run without a crash
-	Points      []CrashPoint // at which the handler was killed, in the order of the handler
-	Left        int          // points that were not tried, because of [MaxPoints]
+	Undisturbed CrashEnd     // end of the run without a crash
+	Points      []CrashPoint // where the handler was killed, in the handler's order
+	Left        int          // number of points not tried, because of [MaxPoints]
 }
 
 // CrashEnd is the end of a run.
 type CrashEnd struct {
 	Status jobs.Status     // of the job
-	State  json.RawMessage // what the test's state function returned
+	State  json.RawMessage // result of the test's state function
 }
 
 func (e CrashEnd) String() string { return fmt.Sprintf("job %s, state %s", e.Status, e.State) }
@@ -52,7 +52,7 @@ func (e CrashEnd) equals(other CrashEnd) bool {
 // CrashPoint is a point at which the handler was killed.
 type CrashPoint struct {
 	Name    string // such as "after SetProgress", "before commit"
-	Reached bool   // false if the run with the crash did not come to this point: the handler does not do the same each time
+	Reached bool   // false if the run with the crash did not come to this point: the handler is not deterministic
 	End     CrashEnd
 }
 
@@ -66,7 +66,7 @@ func (r *CrashReport) Differences() (list []CrashPoint) {
 	return list
 }
 
-// String returns the report as Crash tells it.
+// String returns the text of the report.
 func (r *CrashReport) String() string {
 	var text strings.Builder
 	list := r.Differences()
@@ -86,23 +86,23 @@ func (r *CrashReport) String() string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// Crash shows whether a handler is idempotent: whether a job that runs again after a crash leaves what one undisturbed attempt leaves. It
-// fails the test, by Errorf, with the points at which it does not, and returns the report.
+// Crash tests whether a handler is idempotent: whether a job that runs again after a crash leaves the same state as one undisturbed
+// attempt. It fails the test, by Errorf, with the points at which the state differs, and returns the report.
 //
-// Crash runs a job of the kind once undisturbed. It notes each point: before and after each call of the handler's job and of the run's client
-// that writes, before and after each statement and commit on a database that [CrashRun.DB] or [CrashRun.OpenDB] opened, and after the handler
-// returned. Then it makes one run for each point, in which the handler is killed there. Another worker rescues the job, as after
-// the death of a process, and runs it to its end, with retries and snoozes as they come. A job that fails because of
-// the crash (MaxAttempts 1) differs too.
+// Crash runs a job of the kind once undisturbed. It records each point: before and after each call of the handler's job and of the run's
+// client that writes, before and after each statement and commit on a database that [CrashRun.DB] or [CrashRun.OpenDB] opened, and after
+// the handler returned. Then it makes one run for each point, in which the handler is killed there. Another worker rescues the job, as
+// after the death of a process, and runs it to its end, with its retries and snoozes. A job that fails because of the crash (MaxAttempts 1)
+// differs too.
 //
-// setup is called once for each run. It makes the application's part anew, and returns the handler and a function that returns the state at
-// the run's end: rows of the application, calls that a fake service saw, whatever must be the same. States are compared as JSON:
+// setup is called once for each run. It creates the application's part anew, and returns the handler and a function that returns the state
+// at the run's end: rows of the application, calls that a fake service received, whatever must be the same. States are compared as JSON:
 // leave out ids and times that differ from run to run.
 //
-// A killed handler stands still, and runs no deferred function before the state is taken. Then its calls return errors, so that it
-// comes to its end. Two things differ from a real death: memory is not lost, so a lock that the handler held blocks the next attempt (Crash
-// says so after a minute), and a goroutine that handlers start goes on until its next point. Writes to files and calls of
-// other services are no points: those on both sides of them are.
+// A killed handler stops, and runs no deferred function before the state is taken. Then its calls return errors, so that it ends. Two
+// things differ from a real death: memory is not lost, so a lock that the handler held blocks the next attempt (Crash reports it after a
+// minute), and a goroutine that handlers start runs on until its next point. Writes to files and calls of other services are no points:
+// those on both sides of them are.
 func Crash[T any](tb testing.TB, kind jobs.Kind[T], args T, setup func(run *CrashRun) (h jobs.Handler[T], state func() any), opts ...Option) *CrashReport {
 	tb.Helper()
 	if settings(opts).store != nil {
@@ -137,7 +137,7 @@ type crasher[T any] struct {
 	options options
 }
 
-// run makes one run, in which the first process is killed at a point; -1 for none. It returns that process too.
+// run makes one run, in which the first process is killed at a point; -1 for none. It also returns that process.
 func (c *crasher[T]) run(at int) (CrashEnd, *process) {
 	c.tb.Helper()
 	folder, err := os.MkdirTemp(c.tb.TempDir(), "run-")
@@ -197,7 +197,7 @@ func (c *crasher[T]) perform(run *CrashRun, p *process, h jobs.Handler[T]) (jobs
 	return "", fmt.Errorf("the job has not come to its end after %d attempts", crashAttempts)
 }
 
-// live runs what is due in a process, until nothing is due or the process is killed.
+// live runs due jobs in a process, until nothing is due or the process is killed.
 func (c *crasher[T]) live(ctx context.Context, run *CrashRun, p *process, h jobs.Handler[T]) (killed bool, err error) {
 	run.setProcess(p)
 	client := jobs.New(engine.SealStore(processStore{run.port().(clocked), p}), run.options...)

@@ -21,9 +21,9 @@ type connector struct {
 	open   func(ctx context.Context) (driver.Conn, error)
 }
 
-// newConnector returns what opens connections as sql.Open does.
+// newConnector returns a connector that opens connections as sql.Open does.
 func newConnector(run *CrashRun, driverName, dsn string) (*connector, error) {
-	pool, err := sql.Open(driverName, dsn) // for the driver: it opens no connection
+	pool, err := sql.Open(driverName, dsn) // only for the driver: it opens no connection
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func (c *conn) use(ctx context.Context, what string, call func() error) error {
 	return c.run.process(ctx).around(what, locked)
 }
 
-// die undoes the transaction and closes the connection, as the server or the file does when a process ends. A connection that is in use is
-// left out when wait is false.
+// die undoes the transaction and closes the connection, as the server or the file does when a process ends. If wait is false, it skips a
+// connection that is in use.
 func (c *conn) die(wait bool) (done bool, err error) {
 	if !wait && !c.mu.TryLock() {
 		return false, nil
@@ -142,7 +142,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if !ok {
 		return nil, errOldDriver
 	}
-	err := c.use(ctx, "", func() (err error) { // nothing takes effect: the point after the call before is as good
+	err := c.use(ctx, "", func() (err error) { // a begin changes nothing: the point after the previous call is as good
 		c.tx, err = under.BeginTx(ctx, opts)
 		return err
 	})
@@ -190,7 +190,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return r, c.use(ctx, label("query", query), func() error { return r.read(under.QueryContext(ctx, query, args)) })
 }
 
-// transaction is one whose commit is a point.
+// transaction is a transaction whose commit is a point.
 type transaction struct {
 	conn *conn
 	ctx  context.Context
@@ -276,14 +276,14 @@ func named(args []driver.Value) []driver.NamedValue {
 	return list
 }
 
-// rows are all rows of a query, read before it returns, so that a statement that writes has taken effect by then.
+// rows holds all rows of a query, read before it returns, so that a statement that writes has taken effect by then.
 type rows struct {
 	columns []string
 	types   []string
 	list    [][]driver.Value
 }
 
-// read reads and closes what the driver returned.
+// read reads and closes the driver's result.
 func (r *rows) read(from driver.Rows, err error) error {
 	if err != nil {
 		return err
@@ -333,7 +333,7 @@ func (r *rows) Next(row []driver.Value) error {
 
 func (r *rows) Close() error { return nil }
 
-// labelMost is how many bytes of a statement the name of a point has.
+// labelMost is the number of bytes of a statement in the name of a point.
 const labelMost = 60
 
 // label names a statement: by the name that sqlc gave it, or by its beginning.

@@ -27,7 +27,7 @@ type CrashRun struct {
 	killed  []killedProcess
 }
 
-// killedProcess is a process that was killed, with what its runner returns.
+// killedProcess is a killed process, with the result of its runner.
 type killedProcess struct {
 	process *process
 	ended   <-chan error
@@ -68,7 +68,7 @@ func (r *CrashRun) OpenDB(driverName, dsn string) *sql.DB {
 	return db
 }
 
-// process returns the one that a context belongs to, or the one that lives.
+// process returns the process that a context belongs to, or the living one.
 func (r *CrashRun) process(ctx context.Context) *process {
 	if p, ok := ctx.Value(processKey{}).(*process); ok {
 		return p
@@ -96,13 +96,13 @@ func (r *CrashRun) untrack(c *conn) {
 	delete(r.conns, c)
 }
 
-// undo undoes what a process that is killed has begun: its transactions end, and its connections.
+// undo undoes the open work of a killed process: it ends its transactions and connections.
 func (r *CrashRun) undo() (err error) {
 	r.mu.Lock()
 	conns, txs := r.conns, r.txs
 	r.conns, r.txs = map[*conn]bool{}, map[*ownTx]bool{}
 	for _, pool := range r.pools {
-		// The goroutines that stand still hold connections which the pool counts.
+		// The stopped goroutines hold connections, which the pool counts.
 		if s := pool.Stats(); s.MaxOpenConnections > 0 {
 			pool.SetMaxOpenConns(s.MaxOpenConnections + s.InUse)
 		}
@@ -122,7 +122,7 @@ func (r *CrashRun) undo() (err error) {
 	return err
 }
 
-// end lets the killed processes go on to their end, in which they can change nothing, and closes everything.
+// end lets the killed processes run to their end, in which they can change nothing, and closes everything.
 func (r *CrashRun) end() (err error) {
 	gone := newProcess(-1, nil)
 	gone.dead = true
@@ -199,7 +199,7 @@ type ownTx struct {
 	run *CrashRun
 }
 
-// forget reports whether the transaction is still open, and forgets it.
+// forget removes the transaction and reports whether it was still open.
 func (t *ownTx) forget() bool {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()

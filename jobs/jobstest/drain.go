@@ -14,11 +14,11 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// Drain runs jobs until none is due that register gave a handler for: those of all queues that are not paused, also jobs that handlers enqueue
-// and jobs of the schedules that are due (those put by PutSchedule). Jobs that are scheduled for later stay, as do those of other kinds.
-// A job that a schedule owes because the one before had not ended (OverlapAfter) may come with the next Drain.
-// register gives handlers to a runner by [jobs.Kind.Handle]; it is called anew for each runner that Drain needs. A handler
-// that snoozes its job by 0 again and again is run again and again.
+// Drain runs jobs until none is due for which register set a handler: those of all queues that are not paused, also jobs that handlers
+// enqueue and jobs of the schedules that are due (those put by PutSchedule). Jobs that are scheduled for later stay, as do those of other
+// kinds. A job that a schedule owes because the previous one had not ended (OverlapAfter) may come with the next Drain. register sets
+// handlers of a runner by [jobs.Kind.Handle]; it is called anew for each runner that Drain needs. A handler that snoozes its job by 0 again
+// and again is run again and again.
 func (q *Queue) Drain(register func(*jobs.Runner)) {
 	q.tb.Helper()
 	if err := q.drain(q.tb.Context(), register); err != nil {
@@ -26,7 +26,7 @@ func (q *Queue) Drain(register func(*jobs.Runner)) {
 	}
 }
 
-// RunFor advances the clock by d, and runs jobs as Drain does at each time on the way at which a job or a schedule is due: what a
+// RunFor advances the clock by d, and runs jobs as Drain does at each time on the way at which a job or a schedule is due, as a
 // worker would have done in that time.
 func (q *Queue) RunFor(d time.Duration, register func(*jobs.Runner)) {
 	q.tb.Helper()
@@ -64,7 +64,7 @@ func (q *Queue) drain(ctx context.Context, register func(*jobs.Runner)) error {
 	}
 }
 
-// drainJobs runs the jobs that are due, also those of queues that only their handlers fill.
+// drainJobs runs due jobs, also those of queues that only their handlers fill.
 func (q *Queue) drainJobs(ctx context.Context, register func(*jobs.Runner)) error {
 	var drained []string
 	for {
@@ -87,7 +87,7 @@ func (q *Queue) drainJobs(ctx context.Context, register func(*jobs.Runner)) erro
 	}
 }
 
-// queues returns the names of the queues that have jobs, and that of the default one.
+// queues returns the names of the queues that have jobs, and the default queue's.
 func (q *Queue) queues(ctx context.Context) ([]string, error) {
 	list := []string{jobs.DefaultQueue}
 	counts, err := inspect.New(q.Client).Counts(ctx)
@@ -99,7 +99,7 @@ func (q *Queue) queues(ctx context.Context) ([]string, error) {
 	return list, err
 }
 
-// fire enqueues the jobs of schedules that are due, and returns when the next schedule is; zero if none is.
+// fire enqueues the jobs of due schedules, and returns the due time of the next schedule; zero if there is none.
 func (q *Queue) fire(ctx context.Context) (next time.Time, fired bool, err error) {
 	s := maintenance.Scheduler{
 		Store: q.port(), Log: slog.New(slog.DiscardHandler), Declared: core.JSONNames(nil), Changed: func() { fired = true },

@@ -10,31 +10,31 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// errKilled is what calls return in a process that was killed, once its run is over.
+// errKilled is the error of calls in a killed process, once its run is over.
 var errKilled = errors.New("jobstest: the process of this handler was killed")
 
-// process is a process that [Crash] pretends: a runner with its handler. It passes points, at one of which it may be killed: what it has
-// begun is undone then, and each of its goroutines stands still at its next point until the run is over.
+// process simulates a process for [Crash]: a runner with its handler. It passes points, and may be killed at one of them: then its open
+// work is undone, and each of its goroutines stops at its next point until the run is over.
 type process struct {
-	killed   chan struct{} // closed when it is
+	killed   chan struct{} // closed when the process is killed
 	released chan struct{} // closed when the run is over
-	undo     func() error  // called when it is killed
-	fault    error         // of that; written before killed is closed
+	undo     func() error  // called when the process is killed
+	fault    error         // result of undo; written before killed is closed
 
 	mu      sync.Mutex
-	at      int      // the number of the point at which it is killed, counted from 0; -1 for none
+	at      int      // the number of the point at which to kill it, counted from 0; -1 for none
 	running bool     // a handler runs
-	quiet   int      // calls under way whose statements are no points
+	quiet   int      // running calls whose statements are no points
 	passed  []string // the points so far
 	dead    bool
-	release []func() error // of worker locks, which the death frees
+	release []func() error // of worker locks; the death calls these
 }
 
 func newProcess(at int, undo func() error) *process {
 	return &process{at: at, undo: undo, killed: make(chan struct{}), released: make(chan struct{})}
 }
 
-// point lets the process go on, unless it is killed here or was before. Then it blocks until the run is over, and returns an error.
+// point returns at once, unless the process is killed here or was before. Then it blocks until the run is over, and returns an error.
 func (p *process) point(name string) error {
 	dies := p.pass(name)
 	if !dies && !p.isDead() {
@@ -51,7 +51,7 @@ func (p *process) point(name string) error {
 	return errKilled
 }
 
-// pass notes that a point is passed, and returns true at the one at which the process is killed.
+// pass records that a point is passed, and returns true at the one at which the process is killed.
 func (p *process) pass(name string) (dies bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *process) locks() []func() error {
 	return p.release
 }
 
-// points returns those that were passed.
+// points returns the passed points.
 func (p *process) points() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,10 +113,10 @@ func (p *process) setRunning(running bool) {
 	p.running = running
 }
 
-// processKey is the context key of the process that a handler runs in.
+// processKey is the context key for the process that a handler runs in.
 type processKey struct{}
 
-// watch is the middleware by which the process sees its handlers.
+// watch is the middleware by which the process tracks its handlers.
 func (p *process) watch(next jobs.RunFunc) jobs.RunFunc {
 	return func(ctx context.Context, job jobs.Job) error {
 		p.setRunning(true)
@@ -150,7 +150,7 @@ func (h holder) CompleteTx(ctx context.Context, tx jobs.Tx, result any) error {
 	})
 }
 
-// processStore is the store of a process's runner: it serves no dead process, and the death frees the worker's lock.
+// processStore is the store of a process's runner: it refuses calls of a dead process, and the death frees the worker's lock.
 type processStore struct {
 	clocked
 	process *process

@@ -18,8 +18,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// Queue is a client on a queue of one test, with the clock that the queue goes by. Make one with [New]. Its client, Now and Advance may be
-// used concurrently; the methods that run jobs are called by one goroutine at a time.
+// Queue is a client on a queue of one test, with the queue's clock. Make one with [New]. Its client, Now and Advance may be used
+// concurrently; the methods that run jobs are called by one goroutine at a time.
 type Queue struct {
 	*jobs.Client
 
@@ -28,7 +28,7 @@ type Queue struct {
 	clock   *clock
 	config  jobs.Config
 	options []jobs.ClientOption
-	watched time.Time // until then all schedules were served
+	watched time.Time // all schedules were served until then
 }
 
 // Option is an option of [New] and [Crash].
@@ -45,8 +45,8 @@ type options struct {
 // StartAt sets the clock, to March 1973 or later. Without it the clock starts at the system's time.
 func StartAt(t time.Time) Option { return func(o *options) { o.start = t } }
 
-// WithConfig sets what runs the jobs, such as its middleware. Queues is replaced: jobs of all queues run, one of each queue at a time.
-// Without a Logger the runner's messages are dropped.
+// WithConfig sets the config of the runners, such as its middleware. Queues is replaced: jobs of all queues run, one of each queue at
+// a time. Without a Logger the runner's messages are dropped.
 func WithConfig(c jobs.Config) Option { return func(o *options) { o.config = c } }
 
 // WithClient sets options of the client.
@@ -54,9 +54,9 @@ func WithClient(opts ...jobs.ClientOption) Option {
 	return func(o *options) { o.client = append(o.client, opts...) }
 }
 
-// On has [New] use a store that the test has opened, such as one of PostgreSQL for handlers that end their jobs by postgres.SQLTx. New brings
-// its schema up to date. The test closes the store when it is done with the queue. Give each test a database or a schema of its own:
-// other workers of the same queue go by another clock. [Crash] makes its own queues, and refuses it.
+// On makes New use a store that the test has opened, such as one of PostgreSQL for handlers that end their jobs by postgres.SQLTx. New
+// migrates its schema. The test closes the store after its last use of the queue. Give each test a separate database or schema: other
+// workers of the same queue use another clock. [Crash] makes its own queues, and refuses On.
 func On(store jobs.Store) Option { return func(o *options) { o.store = store } }
 
 // New returns a queue in a new SQLite file, or in the store of [On]. The file is closed and removed when the test ends.
@@ -84,7 +84,7 @@ func settings(opts []Option) options {
 	return o
 }
 
-// newQueue returns a queue in a new file. watch, unless nil, returns the store that the client is given.
+// newQueue returns a queue in a new file. watch, unless nil, returns the store for the client.
 func newQueue(tb testing.TB, path string, o options, watch func(engine.Store) engine.Store) *Queue {
 	tb.Helper()
 	checkStart(tb, o)
@@ -134,7 +134,7 @@ func (q *Queue) close() {
 	}
 }
 
-// Path returns the path of the database's file, for a program under test that opens it by itself, with a clock of its own. On another engine
+// Path returns the path of the database's file, for a program under test that opens it by itself, with its own clock. On another engine
 // than SQLite ([On]) the test fails.
 func (q *Queue) Path() string {
 	q.tb.Helper()
@@ -145,8 +145,8 @@ func (q *Queue) Path() string {
 	return file.Path()
 }
 
-// DB opens the database's file as an application does that has its own tables beside the queue's, for transactions that the queue takes
-// part in. It is closed when the test ends. Each transaction begins with the write lock. On another engine than SQLite the test fails, as for
+// DB opens the database's file as an application does that has its own tables beside the queue's, for transactions that include the queue.
+// It is closed when the test ends. Each transaction begins with the write lock. On another engine than SQLite the test fails, as for
 // [Queue.Path].
 func (q *Queue) DB() *sql.DB {
 	q.tb.Helper()
@@ -172,8 +172,8 @@ func dsn(path string) string {
 // Now returns the queue's time, which stands still.
 func (q *Queue) Now() time.Time { return q.clock.read() }
 
-// Advance moves the queue's clock on by d. Nothing runs because of it but in a [jobs.Runner] that the test has started, which looks for what
-// is due at once, and for schedules within a second. (Its worker may be shown as gone until then.)
+// Advance moves the queue's clock on by d. This runs nothing, except in a [jobs.Runner] that the test has started, which looks for due jobs
+// at once, and for schedules within a second. (Its worker may be shown as gone until then.)
 func (q *Queue) Advance(d time.Duration) {
 	q.tb.Helper()
 	if d < 0 {
@@ -217,8 +217,8 @@ type clocked struct {
 func (s clocked) Now() time.Time                      { return s.clock.read() }
 func (s clocked) NowWithin(context.Context) time.Time { return s.clock.read() }
 
-// Read implements [engine.Store]. It takes another connection only beside a write: most tests need none, and to open one takes a
-// seventh of what a test does.
+// Read implements [engine.Store]. It opens another connection only during a write: most tests need none, and opening one takes a
+// seventh of a test's time.
 func (s clocked) Read(ctx context.Context, fn engine.Func) error {
 	if done, err := engine.ReadByWriter(ctx, s.Store, fn); done {
 		return err
@@ -226,13 +226,13 @@ func (s clocked) Read(ctx context.Context, fn engine.Func) error {
 	return s.Store.Read(ctx, fn)
 }
 
-// Inspect implements [engine.Store]. In a test nothing takes long to read.
+// Inspect implements [engine.Store]. In a test all reads are short.
 func (s clocked) Inspect(ctx context.Context, fn engine.Func) error { return s.Read(ctx, fn) }
 
-// ClockStands is what [engine.ClockStands] asks.
+// ClockStands implements [engine.ClockStands].
 func (clocked) ClockStands() bool { return true }
 
-// migrated returns the bytes of a database with the newest schema and no jobs. The schema is made once in a process: that takes longer than
+// migrated returns the bytes of a database with the newest schema and no jobs. A process creates the schema once: that takes longer than
 // most tests of handlers do.
 var migrated = sync.OnceValues(func() (image []byte, err error) {
 	folder, err := os.MkdirTemp("", "jobstest-")
@@ -252,5 +252,5 @@ var migrated = sync.OnceValues(func() (image []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// plain returns a client that nothing watches, with the options of the queue's.
+// plain returns an unobserved client, with the options of the queue's.
 func (q *Queue) plain() *jobs.Client { return jobs.New(engine.SealStore(q.port()), q.options...) }

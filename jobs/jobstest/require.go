@@ -11,9 +11,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// RequireEnqueued returns the first job of a kind, whatever its status, for which match returns true; any job of the kind if match is nil. It
-// stops the test when there is none, and lists the jobs of the kind that there are. With a client inside a transaction (client.With(tx)) it
-// sees what the transaction enqueued. It works on any client.
+// RequireEnqueued returns the first job of a kind, whatever its status, for which match returns true; any job of the kind if match is nil.
+// If there is none, it stops the test and lists the existing jobs of the kind. With a client inside a transaction (client.With(tx)) it sees
+// the transaction's jobs. It works on any client.
 func RequireEnqueued[T any](tb testing.TB, client *jobs.Client, kind jobs.Kind[T], match func(jobs.Job, T) bool) jobs.Job {
 	tb.Helper()
 	list := ofKind(tb, client, kind.Name)
@@ -68,7 +68,7 @@ func first[T any](tb testing.TB, list []jobs.Job, match func(jobs.Job, T) bool) 
 	return jobs.Job{}, false
 }
 
-// describeMost is how many jobs a failure lists.
+// describeMost is the largest number of jobs that a failure lists.
 const describeMost = 20
 
 func describe(list []jobs.Job) string {

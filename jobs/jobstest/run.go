@@ -19,23 +19,23 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// errRan is why RunJob stops its runner.
+// errRan is the reason with which RunJob stops its runner.
 var errRan = errors.New("the attempt has ended")
 
 // Outcome says how an attempt ended.
 type Outcome struct {
-	// Job is the job as it is after the attempt. Its Status says whether it has ended, and Result and Progress what the handler set. Of a
-	// job that is done and of which nothing is kept it is the job before the attempt, with the new Status and Attempt.
+	// Job is the job after the attempt. Its Status says whether it has ended, and Result and Progress hold the handler's values. If the
+	// job is done and its kind keeps nothing, it is the job before the attempt, with the new Status and Attempt.
 	Job jobs.Job
 
-	// Fate is what became of the job: done, retry, failed, cancelled or snoozed.
+	// Fate is the attempt's result for the job: done, retry, failed, cancelled or snoozed.
 	Fate jobs.Fate
 
-	// Err is what the handler returned, after the middleware. After a panic, and for a payload that could not be decoded, it has the text
-	// that was recorded.
+	// Err is the handler's error, after the middleware. After a panic, and for a payload that could not be decoded, it has the recorded
+	// text.
 	Err error
 
-	// Cause is why the attempt failed; empty if it did not.
+	// Cause is the reason why the attempt failed; empty if it did not.
 	Cause jobs.Cause
 
 	// Delay is the time until the next attempt, by the queue's clock; 0 if there is none or if it is due.
@@ -63,8 +63,8 @@ func (o Outcome) String() string {
 }
 
 // Run enqueues a job of a kind and runs one attempt of it, as a worker does: claim, handler, record. Everything works in the handler:
-// SetResult, SetProgress, CompleteTx, and a context that ends with the attempt's timeout. No other job runs. If the options put the job off,
-// the clock goes on to its time. The payload is encoded and decoded on the way.
+// SetResult, SetProgress, CompleteTx, and a context that ends with the attempt's timeout. No other job runs. If the options put the job
+// off, the clock moves to its time. The payload is encoded and decoded on the way.
 func Run[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T], args T, opts ...jobs.EnqueueOption) Outcome {
 	tb.Helper()
 	receipt, err := kind.Enqueue(tb.Context(), q.Client, args, opts...)
@@ -74,10 +74,10 @@ func Run[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T], a
 	return RunJob(tb, q, kind, h, receipt.ID)
 }
 
-// RunJob runs the next attempt of a job that is there, as [Run] does: a second attempt, or a job that other code has enqueued, also under
-// an alias of the kind. When no worker could run the job, because it has ended or expired, waits for another job with its unique
-// key, or its queue or kind is paused, the test fails with the reason. As before the start of a worker, pauses that are over end, and so do
-// other jobs that have expired.
+// RunJob runs the next attempt of an existing job, as [Run] does: a second attempt, or a job that other code has enqueued, also under an
+// alias of the kind. When no worker could run the job, because it has ended or expired, waits for another job with its unique key, or its
+// queue or kind is paused, the test fails with the reason. As at the start of a worker, pauses that are over end, and so do other jobs that
+// have expired.
 func RunJob[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T], id int64) Outcome {
 	tb.Helper()
 	before, err := q.ready(tb.Context(), append([]string{kind.Name}, kind.Aliases...), id)
@@ -110,7 +110,7 @@ func RunJob[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T]
 	return outcome
 }
 
-// ready returns a job that a worker can claim now, after the clock has gone on to its time. The error says why none can, and what to do.
+// ready returns a job that a worker can claim now, after moving the clock to its time. The error says why none can, and what to do.
 func (q *Queue) ready(ctx context.Context, kinds []string, id int64) (jobs.Job, error) {
 	job, err := q.Revealed().Get(ctx, id)
 	if err != nil {
@@ -142,13 +142,13 @@ func prevented(findings []inspect.Finding) error {
 	return nil
 }
 
-// reason is a reason for which no worker can claim a job, with what a test can do.
+// reason is a reason for which no worker can claim a job, with the remedy for a test.
 type reason struct {
 	reason inspect.Reason
 	remedy string
 }
 
-// reasons returns the reasons for which RunJob gives up, the most precise ones first. It starts a worker, so that a lack of workers is none.
+// reasons returns the reasons for which RunJob gives up, the most precise ones first. It starts a worker, so a lack of workers is none.
 func reasons() []reason {
 	const waits = "RunJob needs a job that waits: "
 	return []reason{
@@ -173,7 +173,7 @@ func (q *Queue) runner(client *jobs.Client, queues []string, outermost ...jobs.R
 	return jobs.NewRunner(client, c)
 }
 
-// read reads what became of a job.
+// read reads the job after the attempt.
 func (o *Outcome) read(ctx context.Context, q *Queue, before jobs.Job, keep time.Duration) (err error) {
 	o.Job, err = q.Revealed().Get(ctx, before.ID)
 	switch {
@@ -221,13 +221,13 @@ type single struct {
 	claimed bool
 }
 
-// ClockStands is what [engine.ClockStands] asks.
+// ClockStands implements [engine.ClockStands].
 func (*single) ClockStands() bool { return true }
 
 // Claims implements [engine.Store].
 func (s *single) Claims() engine.Claims { return singleClaims{s.Store.Claims(), s} }
 
-// singleClaims gives the attempt of a single.
+// singleClaims claims only the attempt of a single.
 type singleClaims struct {
 	engine.Claims
 	single *single
