@@ -16,10 +16,10 @@ var backlogTests = []engineTest{
 	{"RefusedEnd", testBacklogRefusedEnd},
 }
 
-// manySlots make one transaction record and claim many jobs.
+// manySlots is the number of slots with which one transaction records and claims many jobs.
 const manySlots = 200
 
-// backlog is a queue with many jobs, and a handler that counts how often each ran.
+// backlog is a queue with many jobs, and a handler that counts the runs of each.
 type backlog struct {
 	client *jobs.Client
 	url    string
@@ -74,7 +74,7 @@ func countDone(t *testing.T, client *jobs.Client) (done int64) {
 	return done
 }
 
-// Where there is much to do, each job runs once, and each end is recorded once.
+// With a large backlog, each job runs once, and each end is recorded once.
 func testBacklog(t *testing.T, site *site) {
 	b := newBacklog(t, site)
 	drain(t, b.client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: manySlots}}, handlers{"k": b.run})
@@ -83,7 +83,7 @@ func testBacklog(t *testing.T, site *site) {
 	want(t, "jobs that were claimed", b.claimed, len(b.ids))
 }
 
-// Claims that fail leave nothing behind, and take nothing from what was recorded beside them.
+// Failed claims leave nothing behind, and do not affect the ends recorded beside them.
 func testBacklogRefusedClaims(t *testing.T, site *site) {
 	b := newBacklog(t, site)
 	exec(t, dial(t, b.url), "refuse_claims")
@@ -95,7 +95,7 @@ func testBacklogRefusedClaims(t *testing.T, site *site) {
 	}
 }
 
-// An end that is never taken holds up neither the others nor the claims beside it.
+// An end that the database never accepts delays neither other ends nor the claims beside it.
 func testBacklogRefusedEnd(t *testing.T, site *site) {
 	b := newBacklog(t, site)
 	exec(t, dial(t, b.url), "refuse_poison")

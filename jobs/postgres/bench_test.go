@@ -9,8 +9,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// The temporary server flushes nothing to the disk, so that what the queue itself takes shows; that of
-// SQLUICE_TEST_POSTGRES does as it is set up.
+// The temporary server does not flush to the disk, so that the queue's own cost shows; the server of
+// SQLUICE_TEST_POSTGRES flushes as it is configured.
 func BenchmarkQueue(b *testing.B) {
 	server := testdb.StartPostgres(b)
 	costs.Benchmark(b, func(b *testing.B) jobs.Store { return benchStore(b, server.Database(b)) })

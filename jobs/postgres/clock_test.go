@@ -18,15 +18,15 @@ var clockTests = []engineTest{
 	{"ClockOfAnEnqueuer", testClockOfAnEnqueuer},
 }
 
-// off is a store on a machine whose clock is wrong.
+// off sets a wrong clock for a store's machine.
 func off(by time.Duration) Option {
 	return WithClock(func() time.Time { return time.Now().Add(by) })
 }
 
-// byTheServer checks that a time lies between two looks at the server's clock, but for what a measurement may be wrong by.
+// byTheServer checks that a time lies between two readings of the server's clock, within the measurement's error.
 func byTheServer(t *testing.T, what string, conn *pgx.Conn, after time.Duration, act func() time.Time) {
 	t.Helper()
-	const tolerance = 10 * time.Second // clocks that are off are so by an hour
+	const tolerance = 10 * time.Second // wrong clocks are wrong by an hour
 	before := time.UnixMicro(scan[int64](t, conn, "server_clock"))
 	have := act().Add(-after)
 	later := time.UnixMicro(scan[int64](t, conn, "server_clock"))
@@ -62,7 +62,7 @@ func testClocksThatAreOff(t *testing.T, site *site) {
 			})
 			drain(t, right, jobs.Config{}, handlers{"k": nothing}) // they are due
 
-			// A worker with a wrong clock beside one with a right one: neither takes the other's lease for over.
+			// A worker with a wrong clock beside one with a right one: neither considers the other's lease over.
 			release := make(chan struct{})
 			hold := func(context.Context, jobs.Job) error { <-release; return nil }
 			work(t, wrong, jobs.Config{Lease: 9 * time.Second}, handlers{"wrong": hold, "soon": nothing})
@@ -87,7 +87,7 @@ func testClocksThatAreOff(t *testing.T, site *site) {
 	}
 }
 
-// A process that only adds jobs in transactions of its own, and so never uses the store's pool, notices at once that its
+// A process that only adds jobs in its own transactions, and so never uses the store's pool, notices at once that its
 // clock was set.
 func testClockOfAnEnqueuer(t *testing.T, site *site) {
 	_, right, url := site.queue(t)
@@ -104,7 +104,7 @@ func testClockOfAnEnqueuer(t *testing.T, site *site) {
 		return get(t, right, receipt.ID).RunAfter
 	}
 	byTheServer(t, "the first run_after", conn, 0, add)
-	for _, by := range []time.Duration{time.Hour, -3 * time.Hour} { // since the last measurement, as the local clock says
+	for _, by := range []time.Duration{time.Hour, -3 * time.Hour} { // since the last measurement, by the local clock
 		ahead.Store(int64(by))
 		byTheServer(t, "the first run_after since the clock was set", conn, 0, add)
 	}
@@ -115,7 +115,7 @@ func TestClockSamples(t *testing.T) {
 	local := time.Now()
 	read := func() time.Time { return local }
 	c := clock{local: read, monotonic: read}
-	// measure takes a sample of a server that is ahead by so much; the way there and the way back take their time.
+	// measure takes a sample of a server whose clock is ahead; there and back are the times of the two ways.
 	measure := func(ahead, there, back time.Duration) {
 		sent := c.instant()
 		server := local.Add(there).Add(ahead).UnixMicro()
@@ -155,7 +155,7 @@ func TestClockSamples(t *testing.T) {
 		measure(ahead, there, back)
 		local = local.Add(sampleFor + time.Second)
 		measure(ahead, there, back)
-		// A difference that the measurement may be wrong by counts as none.
+		// A difference within the measurement's error counts as none.
 		within(fmt.Sprintf("draw %d: %s ahead, %s there, %s back", i, ahead, there, back), ahead, there+back+sameClock)
 	}
 }

@@ -64,7 +64,7 @@ func testDeadlock(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	first, second := enqueue(t, client, "k"), enqueue(t, client, "k")
 	application := dial(t, url)
-	exec(t, application, "never_end_deadlocks") // so that it is the queue's that the server ends
+	exec(t, application, "never_end_deadlocks") // so that the server ends the queue's
 	tx, err := application.Begin(t.Context())
 	must(t, err)
 	_, err = tx.Exec(t.Context(), sqlFile(t, "lock_job"), second)
@@ -97,8 +97,8 @@ func testDeadlock(t *testing.T, site *site) {
 	}
 }
 
-// The end of an attempt that waits for an application's transaction on its job is recorded when that has ended, and no
-// heartbeat waits with it.
+// The end of an attempt that waits for an application's transaction on its job is recorded after that transaction, and
+// no heartbeat waits with it.
 func testLongCompleteTx(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	opened, release := make(chan int64), make(chan struct{})
@@ -117,12 +117,12 @@ func testLongCompleteTx(t *testing.T, site *site) {
 		opened <- job.ID
 		<-release
 		if job.Kind == "rolled back" {
-			return tx.Rollback(context.WithoutCancel(ctx)) // and the attempt's end is the handler's
+			return tx.Rollback(context.WithoutCancel(ctx)) // and the handler determines the attempt's end
 		}
 		return tx.Commit(context.WithoutCancel(ctx))
 	}
 	stop := work(t, client, config, handlers{"committed": hold, "rolled back": hold, "k": nothing})
-	// The one who would take the jobs if they were lost.
+	// A worker that would take the jobs if they were lost.
 	_, rival := open(t, url)
 	work(t, rival, jobs.Config{Queues: map[string]int{"other": 1}}, handlers{"other": nothing})
 
@@ -145,7 +145,7 @@ func testLongCompleteTx(t *testing.T, site *site) {
 		t.Fatalf("the worker was declared dead: %v", workers)
 		return false
 	})
-	wantDone(t, client, enqueue(t, client, "k"), 1) // nothing stands still
+	wantDone(t, client, enqueue(t, client, "k"), 1) // other work continues
 	close(release)
 	for _, id := range ids {
 		wantDone(t, client, id, 1)
@@ -158,7 +158,7 @@ func testLongCompleteTx(t *testing.T, site *site) {
 	must(t, stop())
 }
 
-// Of many rescuers at once one does each thing: a lost attempt leaves one row, and its job runs again once.
+// Of many concurrent rescuers one does each thing: a lost attempt leaves one row, and its job runs again once.
 func testRescuersAtOnce(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	const rescuers, dead, held = 6, 3, 40

@@ -114,7 +114,7 @@ func withPool(t *testing.T, url string, store *postgres.Store) engine {
 	return engine{port.StoreOf(store), store, pool}
 }
 
-// publicStore is the store as programs have it.
+// publicStore is the store's exported type.
 type publicStore = postgres.Store
 
 func (e engine) Close() error { return e.publicStore.Close() }
@@ -136,7 +136,7 @@ func (e engine) BeginSQL(ctx context.Context) (*sql.Tx, error) {
 	return stdlib.OpenDBFromPool(e.pool).BeginTx(ctx, nil) // without idle connections of its own: nothing is left to close
 }
 
-// LeaveLock has nothing to do: the server drops the lock with the connection, and nothing is left of it.
+// LeaveLock does nothing: the server drops the lock with the connection, and nothing is left of it.
 func (e engine) LeaveLock(string) error { return nil }
 
 // Plain runs statements in a transaction of the application's pool.

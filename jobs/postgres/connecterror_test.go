@@ -17,21 +17,21 @@ import (
 // withoutTLS returns the address of a server that refuses TLS.
 func withoutTLS(t *testing.T) string {
 	t.Helper()
-	return answering(t, func(conn net.Conn) { _, _ = conn.Write([]byte("N")) }) // a client that is gone needs no answer
+	return answering(t, func(conn net.Conn) { _, _ = conn.Write([]byte("N")) }) // a client that has left needs no answer
 }
 
 // strange returns the address of a server whose certificate no client trusts.
 func strange(t *testing.T) string {
 	t.Helper()
-	web := httptest.NewTLSServer(nil) // makes one
+	web := httptest.NewTLSServer(nil) // creates a certificate
 	t.Cleanup(web.Close)
 	return answering(t, func(conn net.Conn) {
 		_, _ = conn.Write([]byte("S"))
-		_ = tls.Server(conn, web.TLS).Handshake() // which the client breaks off
+		_ = tls.Server(conn, web.TLS).Handshake() // the client breaks this off
 	})
 }
 
-// answering is the address of a server that answers the question for TLS.
+// answering returns the address of a server that answers the request for TLS.
 func answering(t *testing.T, answer func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func answering(t *testing.T, answer func(net.Conn)) string {
 				return // it is closed
 			}
 			running.Go(func() {
-				defer func() { _ = conn.Close() }() // the client may have been faster
+				defer func() { _ = conn.Close() }() // the client may have closed it first
 				if _, err := io.ReadFull(conn, make([]byte, 8)); err != nil {
 					return
 				}
@@ -100,7 +100,7 @@ func TestServerWithAWrongCertificate(t *testing.T) {
 	}
 }
 
-// Of several hosts each has its own cause, and as long as one of them may come, a runner waits.
+// Of several hosts each has its own cause, and as long as one of them may become available, a runner waits.
 func TestCausesOfSeveralHosts(t *testing.T) {
 	t.Parallel()
 	refuses, away := withoutTLS(t), unserved(t)

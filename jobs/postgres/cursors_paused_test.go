@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Neither a claim nor a look below the cursors finds jobs of a paused kind. After the pause both do, also the jobs that were given back.
+// Neither a claim nor a look below the cursors finds jobs of a paused kind. After the pause both do, also released jobs.
 func TestCursorsOfAPausedKind(t *testing.T) {
 	store, client := stillCursors(t)
 	worker := ghost(t, store, "w", []string{"another"}).id
@@ -21,7 +21,7 @@ func TestCursorsOfAPausedKind(t *testing.T) {
 	for range slowLooks {
 		store.cursors.looked(key, time.Minute, 1)
 	}
-	now := store.Now().Add(time.Hour).UnixMicro() // the jobs are due since long
+	now := store.Now().Add(time.Hour).UnixMicro() // the jobs have been due for an hour
 	claim := func() (first int64) {
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 			rows, committed, err := store.Claims().ClaimJobs(ctx, q, db.ClaimJobsParams{

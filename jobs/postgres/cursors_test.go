@@ -17,7 +17,7 @@ import (
 
 var testKey = cursorKey{"q", `["a","b"]`}
 
-// slowCursors are of a queue whose looks from the beginning have been slow often enough.
+// slowCursors returns the cursors of a queue whose looks from the beginning have been slow often enough.
 func slowCursors(t *testing.T) (f *cursors, clock *time.Time, below *[]time.Duration) {
 	t.Helper()
 	now := time.UnixMicro(1_000_000_000_000)
@@ -53,7 +53,7 @@ func scopeOf(t *testing.T, f *cursors) (s scope, all bool) {
 	return s, v.all
 }
 
-// testNow is when jobs are claimed, long after those of the tests fell due.
+// testNow is the time of claims, long after the tests' jobs fell due.
 const testNow = 100_000_000
 
 func claimedRow(kind string, priority, runAfter int64) db.ClaimJobsRow {
@@ -93,16 +93,16 @@ func TestSlowLooksBeginWhereClaimsHaveComeTo(t *testing.T) {
 	f, _, _ := slowCursors(t)
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000), claimedRow("a", 0, 4_000_000)})
 	s, all := scopeOf(t, f)
-	// Of kind a the priorities 7 and 0 have a cursor, the last job; above, between and below are looked at from the beginning.
-	// Nothing is known of kind b, which is looked at from the beginning.
+	// The priorities 7 and 0 of kind a have a cursor, the last job; the ranges above, between and below are read from the
+	// beginning. Nothing is known of kind b, which is read from the beginning.
 	want := `{"between":[["a",7,2147483647],["a",0,7],["a",-2147483648,0],["b",-2147483648,2147483647]],"from":[["a",7,3000000,3],["a",0,5000000,5]]}`
 	if all || text(t, s) != want {
 		t.Errorf("all is %v, the scope %s, not %s", all, text(t, s), want)
 	}
 }
 
-// What falls due just now may have been added by a transaction that goes on, and of jobs that are due at one time the first may
-// have been claimed.
+// Jobs that fall due just now may come from a transaction that is still open, and of jobs with one due time the first may have
+// been claimed.
 func TestWhereCursorsAre(t *testing.T) {
 	for name, test := range map[string]struct {
 		rows []db.ClaimJobsRow
@@ -122,7 +122,7 @@ func TestWhereCursorsAre(t *testing.T) {
 	}
 }
 
-// A backlog that is worked off leaves dead entries, too few of them for a look to be slow.
+// A backlog that is worked off leaves dead entries, too few of them for a slow look.
 func TestManyClaimsBeginWhereTheyHaveComeTo(t *testing.T) {
 	f := newCursors(time.Now, func(cursorKey, time.Duration) {})
 	claim := func(n int) (all bool) {
@@ -153,7 +153,7 @@ func TestManyClaimsBeginWhereTheyHaveComeTo(t *testing.T) {
 	}
 }
 
-// Jobs that come back are before those that were claimed, also by a claim that was under way.
+// Released jobs come before claimed ones, also those of a claim that was running.
 func TestCursorsAreGivenUpForJobsThatComeBack(t *testing.T) {
 	f, _, _ := slowCursors(t)
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
@@ -206,7 +206,7 @@ func TestLooksBelowTheCursors(t *testing.T) {
 	end(slowLook)
 	looks("with no claim since it began", 0)
 	*clock = clock.Add(looksEvery / 4)
-	claim() // maybe because of a job that is below, of which no other news comes
+	claim() // maybe for a job below, with no other notification
 	looks("soon after one", 0, looksEvery*3/4)
 	begin()
 	claim()
@@ -239,7 +239,7 @@ func TestCursorsEndWithTheSlowness(t *testing.T) {
 	f, _, _ := slowCursors(t)
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	scopeOf(t, f)
-	f.lookedBelow(testKey, slowLook/2, false) // vacuum has been there
+	f.lookedBelow(testKey, slowLook/2, false) // vacuum has removed the entries
 	if _, all := scopeOf(t, f); !all {
 		t.Error("looks are fast again and do not begin at the beginning")
 	}
@@ -257,8 +257,8 @@ func TestAKindOfManyPrioritiesHasNoCursors(t *testing.T) {
 	}
 }
 
-// stillCursors is a store whose looks take no time, so that a busy machine changes nothing, and which does not look below its
-// cursors.
+// stillCursors returns a store whose looks take no time, so that a busy machine changes nothing, and which does not look
+// below its cursors.
 func stillCursors(t *testing.T) (*backend, *jobs.Client) {
 	t.Helper()
 	store, client, _ := newSite(t, SharedServer.Postgres(t)).queue(t)
@@ -267,7 +267,7 @@ func stillCursors(t *testing.T) (*backend, *jobs.Client) {
 	return store, client
 }
 
-// A claim that is rolled back leaves the cursors where the jobs are; a look below them finds jobs that are given back.
+// A claim that is rolled back leaves the cursors before the jobs; a look below them finds released jobs.
 func TestCursorsOfWhatIsNotClaimed(t *testing.T) {
 	store, client := stillCursors(t)
 	worker := ghost(t, store, "w", []string{"another"}).id
@@ -282,7 +282,7 @@ func TestCursorsOfWhatIsNotClaimed(t *testing.T) {
 	claim := func(giveBack bool, fail error) (first int64) {
 		committed := func() {}
 		err := store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-			now := store.Now().Add(time.Hour) // the jobs are due since long
+			now := store.Now().Add(time.Hour) // the jobs have been due for an hour
 			var rows []db.ClaimJobsRow
 			var err error
 			rows, committed, err = store.Claims().ClaimJobs(ctx, q, db.ClaimJobsParams{
@@ -326,7 +326,7 @@ func TestCursorsOfWhatIsNotClaimed(t *testing.T) {
 	}
 }
 
-// A job that is added claimed looks for others as a claim does, and is claimed.
+// A job that is inserted as claimed looks for others as a claim does, and is claimed.
 func TestCursorsOfWhatIsAddedClaimed(t *testing.T) {
 	store, client := stillCursors(t)
 	worker := ghost(t, store, "w", []string{"another"}).id
@@ -338,7 +338,7 @@ func TestCursorsOfWhatIsAddedClaimed(t *testing.T) {
 			store.cursors.looked(key, time.Minute, 1)
 		}
 	}
-	now := store.Now().Add(time.Hour).UnixMicro() // else the cursor would be a second before it
+	now := store.Now().Add(time.Hour).UnixMicro() // otherwise the cursor would be a second before it
 	due := now - time.Minute.Microseconds()
 	add := func(result error) (id int64) {
 		committed := func() {}
@@ -396,7 +396,7 @@ func TestLooksAtManyQueuesBeginAtTheCursors(t *testing.T) {
 	enqueueMany(t, client, 3)
 	enqueue(t, client, "k", jobs.Queue("other"))
 	key := cursorKey{jobs.DefaultQueue, `["k"]`}
-	now := store.Now().Add(time.Hour).UnixMicro() // the jobs are due since long
+	now := store.Now().Add(time.Hour).UnixMicro() // the jobs have been due for an hour
 	claim := func(n int64) (first int64) {
 		committed := func() {}
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) (err error) {

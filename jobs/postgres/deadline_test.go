@@ -51,7 +51,7 @@ func testWriteThatWaits(t *testing.T, site *site) {
 	}
 }
 
-// A context that ends when the last statement is done tears no commit: whatever breaks then, the answer is true.
+// A context that ends after the last statement does not break a commit: whatever breaks then, the result is true.
 func testEndOfTheContextAtCommit(t *testing.T, site *site) {
 	for name, test := range map[string]struct {
 		fate      fate
@@ -78,8 +78,8 @@ func testEndOfTheContextAtCommit(t *testing.T, site *site) {
 	}
 }
 
-// A write that meets a locked table is told so after the time that a lock may take, also by a connection on which the server
-// has not seen the statement yet: it has to wait for the lock to look at it.
+// A write that meets a locked table fails after the lock_timeout, also on a connection on which the server has not prepared
+// the statement yet: preparing waits for the lock.
 func testWriteBehindALockedTable(t *testing.T, site *site) {
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestDeadlinesOfALockedTable(t *testing.T) {
 	conformance.RunDeadlines(t, opener(t), []conformance.Obstacle{{Name: "locked table", Block: lockTable}})
 }
 
-// lockTable keeps everyone from the table of jobs, as a statement that changes it does.
+// lockTable locks the table of jobs against all others, as a statement that changes the table does.
 func lockTable(t *testing.T, store conformance.Store) (release func()) {
 	lock, err := os.ReadFile("testdata/lock_jobs.sql")
 	if err != nil {

@@ -35,10 +35,10 @@ func TestDatabaseEncodingIsRefused(t *testing.T) {
 	}
 }
 
-// foreignText has characters that LATIN1 has, in other bytes, and characters that it lacks.
+// foreignText has characters that LATIN1 encodes in other bytes, and characters that it lacks.
 const foreignText = `{"name":"José ☃ 😀"}`
 
-// The connections that the library makes speak UTF-8, whatever the role or the database sets.
+// The library's connections use UTF-8, whatever the role or the database sets.
 func TestClientEncodingOfTheRoleDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	server := SharedServer.Postgres(t)
@@ -61,7 +61,7 @@ func TestClientEncodingOfTheRoleDoesNotMatter(t *testing.T) {
 	}
 }
 
-// Connections and transactions of the application are refused by name when they do not speak UTF-8: the library would
+// Connections and transactions of the application are refused by name when they do not use UTF-8: the library would
 // store other texts than it is given.
 func TestClientEncodingOfTheApplicationIsRefused(t *testing.T) {
 	t.Parallel()

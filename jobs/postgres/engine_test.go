@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// engineTest is a test that shares its server with others, and has databases of its own there. Those that stop their
-// server, or set it up in a way of their own, are tests by themselves.
+// engineTest is a test that shares its server with others, and has its own databases there. Tests that stop or
+// configure their server are separate.
 type engineTest struct {
 	name string
 	run  func(t *testing.T, site *site)

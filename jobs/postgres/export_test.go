@@ -6,7 +6,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
+// HoldInspections holds all connections that Inspect may use at once, as long reads do, until release is called.
 func (store *Store) HoldInspections(ctx context.Context) (release func(), err error) {
 	s := store.backend
 	end := make(chan struct{})
@@ -29,7 +29,7 @@ func (store *Store) HoldInspections(ctx context.Context) (release func(), err er
 	return func() { close(end) }, nil
 }
 
-// Again returns another store, with the options of the URL and opts, on the pool of a store that [Open] made and that is closed after it.
+// Again returns another store, with the options of the URL and opts, on the pool of a store that [Open] made; that store closes after it.
 func (store *Store) Again(url string, opts ...Option) (*Store, error) {
 	_, given, err := splitURL(url)
 	if err != nil {

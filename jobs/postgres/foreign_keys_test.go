@@ -16,7 +16,7 @@ var foreignKeyTests = []engineTest{
 	{"AJobThatExpiresIsReferredTo", testReferenceToAnExpiringJob},
 }
 
-// refer leaves a transaction open in which an application's new row refers to a job, which has a lock of the job's key from that on.
+// refer leaves a transaction open in which an application's new row refers to a job, and so locks the job's key.
 func refer(t *testing.T, conn *pgx.Conn, id int64) pgx.Tx {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
@@ -26,7 +26,7 @@ func refer(t *testing.T, conn *pgx.Conn, id int64) pgx.Tx {
 	return tx
 }
 
-// A handler that has a transaction open in which a row refers to its job keeps its lease: a renewal changes no key.
+// A handler whose open transaction has a row that refers to its job keeps its lease: a renewal changes no key.
 func testReferenceOfAHandler(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	conn := dial(t, url)
@@ -64,7 +64,7 @@ func testReferenceToAWaitingJob(t *testing.T, site *site) {
 	must(t, scheduled.Commit(t.Context()))
 }
 
-// A job that no worker took in time is cancelled although an open transaction of the application refers to it.
+// A job that no worker started in time is cancelled although an open transaction of the application refers to it.
 func testReferenceToAnExpiringJob(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	conn := dial(t, url)

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/internal/test/conformance"
 )
 
-// What docs/security.md says removes what was forgotten from the files of the tables and from the statistics.
+// The measures in docs/security.md remove forgotten data from the files of the tables and from the statistics.
 func TestWhatIsForgottenIsInNoFile(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("SQLUICE_TEST_POSTGRES") != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// A worker whose server is stopped stops in its time all the same. When the server goes on, it learns that the worker has left, and
-// the jobs run again at no cost.
+// A worker whose server is frozen still stops within its limit. When the server continues, it learns that the worker has left, and
+// the jobs run again without a counted attempt.
 func TestStopOfAWorkerOfAFrozenServer(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)

@@ -10,13 +10,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// ghostWorker is a worker of another process as its traces show it: a row, a lock and jobs that it claimed.
+// ghostWorker simulates a worker of another process by its traces: a row, a lock and claimed jobs.
 type ghostWorker struct {
 	t       *testing.T
 	store   *backend
 	id      int64
 	key     string
-	release func(ended bool) error // leaves the row: as seen from outside, the process is dead
+	release func(ended bool) error // keeps the row: as seen from outside, the process is dead
 	held    []db.ClaimJobsRow
 }
 
@@ -45,7 +45,7 @@ func ghost(t *testing.T, store *backend, name string, kinds []string) *ghostWork
 	return g
 }
 
-// die leaves the traces of a process that was killed: to those of a worker without a lock belongs a lease that is over.
+// die leaves the traces of a killed process: a worker without a lock whose lease is over.
 func (g *ghostWorker) die() {
 	g.t.Helper()
 	must(g.t, g.release(true))

@@ -25,19 +25,19 @@ var groupTests = []engineTest{
 	{"StuckGroups", testStuckGroups},
 }
 
-// full has as many writes as are let through wait at their commits, until release is called.
+// full lets as many writes as may run at once wait at their commits, until release is called.
 type full struct {
 	store   *backend
 	client  *jobs.Client
 	url     string
-	commits atomic.Int64 // that were begun
-	pass    func()       // lets one of them go on
+	commits atomic.Int64 // commits begun
+	pass    func()       // lets one of them continue
 	release func()
 	group   sync.WaitGroup
 }
 
-// together lets those who wait go with one group: of the writes that are in their way one ends, and the others after they were
-// taken. Did two end at once, two of them would lead.
+// together lets the waiting writes join one group: one of the writes ahead of them ends, and the others after they have
+// joined. If two ended at once, two waiting writes would lead.
 func (f *full) together(t *testing.T) {
 	t.Helper()
 	f.pass()
@@ -45,7 +45,7 @@ func (f *full) together(t *testing.T) {
 	f.release()
 }
 
-// newFull lets those who wait go by themselves after a time; 0 is the usual one. prepare are files of statements that run first.
+// newFull lets waiting writes run alone after a time; 0 is the default. prepare names files of statements that run first.
 func newFull(t *testing.T, site *site, stuck time.Duration, prepare ...string) *full {
 	t.Helper()
 	f := &full{}
@@ -74,13 +74,13 @@ func newFull(t *testing.T, site *site, stuck time.Duration, prepare ...string) *
 	return f
 }
 
-// wait waits until so many wait for a group.
+// wait waits until n writes wait for a group.
 func (f *full) wait(t *testing.T, n int) {
 	t.Helper()
 	eventually(t, "the others wait", func() bool { return f.store.inserts.Waiting() == n })
 }
 
-// Callers who come while others write share one transaction, and each gets the id of its own job.
+// Callers that arrive while others write share one transaction, and each gets the id of its own job.
 func testShareACommit(t *testing.T, site *site) {
 	f := newFull(t, site, time.Hour)
 	const n = 50
@@ -110,12 +110,12 @@ func insertOf(store *backend, kind, payload string) engine.Insert {
 	}}
 }
 
-// Callers in a row whose jobs are alike share one statement, and each gets the id of its own job.
+// Consecutive callers with similar jobs share one statement, and each gets the id of its own job.
 func testShareAStatement(t *testing.T, site *site) {
 	f := newFull(t, site, time.Hour)
 	const n = 20
 	ids := make([][]int64, n)
-	var statements []string // of one group, whose leader alone tells of them
+	var statements []string // of one group, whose leader alone reports them
 	first := insertOf(f.store, "k", "")
 	for i := range n {
 		in := first
@@ -142,7 +142,7 @@ func testShareAStatement(t *testing.T, site *site) {
 	}
 }
 
-// The caller whose job the database refuses gets the error, and the jobs of the others are there.
+// The caller whose job the database refuses gets the error, and the jobs of the others are added.
 func testErrorGoesToItsCaller(t *testing.T, site *site) {
 	f := newFull(t, site, time.Hour)
 	errs := make([]error, 9)
@@ -152,7 +152,7 @@ func testErrorGoesToItsCaller(t *testing.T, site *site) {
 			in.Job.MaxAttempts = -1
 		}
 		f.group.Go(func() { _, errs[i] = f.store.Insert(t.Context(), in) })
-		f.wait(t, i+1) // so that two that are alike are in a row
+		f.wait(t, i+1) // so that two similar ones are consecutive
 	}
 	f.release()
 	f.group.Wait()
@@ -167,7 +167,7 @@ func testErrorGoesToItsCaller(t *testing.T, site *site) {
 	want(t, "jobs", rows(t, f.client, "k"), 6)
 }
 
-// A member whose context ends while its statement waits for a lock returns, and so do the others of its group, whose jobs are there.
+// A member whose context ends while its statement waits for a lock returns, and so do the others of its group, whose jobs are added.
 func testEndOfAMembersContext(t *testing.T, site *site) {
 	f := newFull(t, site, time.Hour, "unique_users")
 	admin := dial(t, f.url)
@@ -194,7 +194,7 @@ func testEndOfAMembersContext(t *testing.T, site *site) {
 	want(t, "jobs of the other", rows(t, f.client, "other"), 1)
 }
 
-// Callers who wait for a group go by themselves when none ends.
+// Callers that wait for a group write alone when none ends.
 func testStuckGroups(t *testing.T, site *site) {
 	f := newFull(t, site, 0)
 	errs := make(chan error)
@@ -204,7 +204,7 @@ func testStuckGroups(t *testing.T, site *site) {
 			errs <- err
 		}()
 	}
-	// They come to a commit of their own, where they wait as those before do.
+	// They reach their own commits, where they wait as the earlier ones do.
 	eventually(t, "the others are at their commits", func() bool { return f.commits.Load() == groupsAtOnce+2 })
 	f.release()
 	f.group.Wait()

@@ -17,8 +17,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// A handler that ignores its timeout and holds its job's row in an open transaction keeps the end of its attempt from
-// being written, and nothing else.
+// A handler that ignores its timeout and holds its job's row in an open transaction blocks the record of its attempt's
+// end, and nothing else.
 func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	store, client, _ := newSite(t, SharedServer.Postgres(t)).queue(t)
@@ -44,7 +44,7 @@ func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 	held := enqueue(t, client, "holds", jobs.Timeout(time.Millisecond))
 	receive(t, "the open transaction", opened)
 	receive(t, "the end of the attempt, which cannot be written", told.ch)
-	// Each of these jobs needs a claim and an end of its own.
+	// Each of these jobs needs a separate claim and end.
 	for range 5 {
 		wantDone(t, client, enqueue(t, client, "k"), 1)
 	}
@@ -53,8 +53,8 @@ func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 	wantDone(t, client, held, 2)
 }
 
-// Of attempts that end together another transaction holds the rows of some. One wait for it is all that each of these costs the others; `why`
-// tells of them, and a worker that stops waits for them.
+// Another transaction holds the rows of some of the attempts that end together. Each of these costs the others one wait; `why` reports
+// them, and a worker that stops waits for them.
 func TestHeldRowsAmongMany(t *testing.T) {
 	t.Parallel()
 	site := newSite(t, SharedServer.Postgres(t))
@@ -104,7 +104,7 @@ func heldRowsAmongMany(t *testing.T, site *site, stopping bool) {
 	}
 	if !stopping {
 		wantHeldRowsTold(t, client, held)
-		for range 3 { // others go on while those are tried again
+		for range 3 { // others continue while those are tried again
 			wantDone(t, client, enqueue(t, client, "after", jobs.Queue("other")), 1)
 		}
 		if waits := int(counts.waits.Load()); waits < 1 || waits > len(held) {
@@ -119,7 +119,7 @@ func heldRowsAmongMany(t *testing.T, site *site, stopping bool) {
 	}
 }
 
-// wantHeldRowsTold waits until why tells of each held row, and that it was tried again.
+// wantHeldRowsTold waits until why reports each held row, and that it was tried again.
 func wantHeldRowsTold(t *testing.T, client *jobs.Client, held []int64) {
 	t.Helper()
 	in := inspect.New(client)
@@ -137,7 +137,7 @@ func wantHeldRowsTold(t *testing.T, client *jobs.Client, held []int64) {
 	})
 }
 
-// waiting counts the exchanges that waited for a lock in vain.
+// waiting counts the exchanges that waited in vain for a lock.
 type waiting struct {
 	engine.Store
 	waits atomic.Int64
@@ -151,7 +151,7 @@ func (w *waiting) Exchange(ctx context.Context, x *engine.Exchange) error {
 	return err
 }
 
-// Of many jobs that are deleted another transaction holds some: the others are deleted, and the error names those.
+// Another transaction holds some of many jobs to delete: the others are deleted, and the error names the held ones.
 func TestHeldRowsOfDeleteMany(t *testing.T) {
 	t.Parallel()
 	_, client, url := newSite(t, SharedServer.Postgres(t)).queue(t)
@@ -179,7 +179,7 @@ func TestHeldRowsOfDeleteMany(t *testing.T) {
 	want(t, "jobs that were deleted afterwards", n, len(held))
 }
 
-// Of failed jobs that are retried another transaction holds some: the others are retried, and the error names those.
+// Another transaction holds some of the failed jobs to retry: the others are retried, and the error names the held ones.
 func TestHeldRowsOfRetryFailed(t *testing.T) {
 	t.Parallel()
 	_, client, url := newSite(t, SharedServer.Postgres(t)).queue(t)
@@ -212,7 +212,7 @@ func TestHeldRowsOfRetryFailed(t *testing.T) {
 	want(t, "jobs that were retried afterwards", retried, int64(len(held)))
 }
 
-// tells says when something is logged.
+// tells signals that a message is logged.
 type tells struct {
 	slog.Handler
 	text string
@@ -225,13 +225,13 @@ func (h tells) Handle(_ context.Context, r slog.Record) error {
 	if strings.Contains(r.Message, h.text) {
 		select {
 		case h.ch <- struct{}{}:
-		default: // it was told
+		default: // already signalled
 		}
 	}
 	return nil
 }
 
-// A worker that is given less time to stop than a lock is waited for records the ends beside a held row.
+// A worker with less time to stop than the wait for a lock records the ends beside a held row.
 func TestHeldRowAtAShortStop(t *testing.T) {
 	t.Parallel()
 	_, client, url := newSite(t, SharedServer.Postgres(t)).queue(t)

@@ -20,10 +20,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// hang is when a test that waits for something is given up: no test depends on how long anything takes.
+// hang is the time after which a waiting test fails: no test depends on how long anything takes.
 const hang = 2 * time.Minute
 
-// site is a server and a migrated database on it, to be copied: that costs less than to migrate for every test.
+// site is a server and a migrated database on it, to be copied: that costs less than migrating for every test.
 type site struct {
 	server   *testdb.Postgres
 	template string
@@ -42,7 +42,7 @@ func (s *site) queue(t *testing.T, opts ...Option) (*backend, *jobs.Client, stri
 	return store, client, url
 }
 
-// open opens a database, whatever its schema. What the engine logs is not shown.
+// open opens a database, whatever its schema. It discards the engine's log.
 func open(t *testing.T, url string, opts ...Option) (*backend, *jobs.Client) {
 	t.Helper()
 	store, err := openBackend(t.Context(), url, append([]Option{WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
@@ -51,7 +51,7 @@ func open(t *testing.T, url string, opts ...Option) (*backend, *jobs.Client) {
 	return store, jobs.New(store)
 }
 
-// shut closes a store. It fails, and does not hang, when a handler that never ends has one of its connections.
+// shut closes a store. It fails, instead of blocking, when a handler that never ends has one of its connections.
 func shut(t *testing.T, store *backend) {
 	t.Helper()
 	closed := make(chan error, 1)
@@ -80,7 +80,7 @@ func with(url string, parameters ...string) string {
 	return url
 }
 
-// databaseOf is the name of the database that a URL leads to.
+// databaseOf returns the name of the database in a URL.
 func databaseOf(t *testing.T, url string) string {
 	t.Helper()
 	config, err := pgx.ParseConfig(url)
@@ -88,7 +88,7 @@ func databaseOf(t *testing.T, url string) string {
 	return config.Database
 }
 
-// dial is a connection as another program has it.
+// dial returns a connection such as another program has.
 func dial(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -97,7 +97,7 @@ func dial(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-// sqlFile is the text of a file in testdata, with what stands for @name put into quotes where it is a name.
+// sqlFile returns the text of a file in testdata, with the values for @name, quoted where they are names.
 func sqlFile(t *testing.T, file string, names ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file+".sql"))
@@ -122,7 +122,7 @@ func run(t *testing.T, conn *pgx.Conn, file string, args ...any) {
 	must(t, err)
 }
 
-// scan reads the one value that a statement gives.
+// scan returns the single value that a statement returns.
 func scan[T any](t *testing.T, conn *pgx.Conn, file string, args ...any) T {
 	t.Helper()
 	var v T
@@ -199,7 +199,7 @@ func ended(t *testing.T, client *jobs.Client, id int64) jobs.Job {
 	return job
 }
 
-// wantDone waits for a job's end and compares how it got there.
+// wantDone waits for a job's end and compares its attempts.
 func wantDone(t *testing.T, client *jobs.Client, id int64, attempt int) {
 	t.Helper()
 	job := ended(t, client, id)
@@ -242,11 +242,11 @@ func work(t *testing.T, client *jobs.Client, config jobs.Config, handlers handle
 		})
 		return result
 	}
-	t.Cleanup(func() { _ = stop() }) // its error is the business of the test that asks for it
+	t.Cleanup(func() { _ = stop() }) // a test that needs its error calls stop itself
 	return stop
 }
 
-// drain runs a runner until there is nothing left to do.
+// drain runs a runner until no work is left.
 func drain(t *testing.T, client *jobs.Client, config jobs.Config, handlers handlers) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
@@ -255,7 +255,7 @@ func drain(t *testing.T, client *jobs.Client, config jobs.Config, handlers handl
 	must(t, ctx.Err())
 }
 
-// journal keeps what is logged.
+// journal records log lines.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -277,7 +277,7 @@ func (j *journal) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// count is how many lines hold a text.
+// count returns the number of lines that contain a text.
 func (j *journal) count(text string) int {
 	n := 0
 	for _, line := range j.all() {

@@ -21,8 +21,7 @@ var identityTests = []engineTest{
 	{"FirstUseInATransaction", testFirstUseInATransaction},
 }
 
-// refusesTransactions looks whether each call that may join a transaction refuses those on another database, in which there is the same
-// job.
+// refusesTransactions checks that each call that may join a transaction refuses those on another database with the same job.
 func refusesTransactions(t *testing.T, url, other string) {
 	t.Helper()
 	_, client := open(t, url)
@@ -83,7 +82,7 @@ func testTransactionOnAnotherServer(t *testing.T, site *site) {
 	refusesTransactions(t, url, other)
 }
 
-// A server that was started again is the same one, also for connections that a client knew before.
+// A server that was restarted is the same one, also for connections that a client knew before.
 func TestTransactionsAfterARestart(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, map[string]string{"synchronous_commit": "on"})
@@ -110,7 +109,7 @@ func (c *statementCount) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx
 
 func (c *statementCount) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// The look at a transaction's database goes with a statement that is sent anyway; without one, a connection is asked once.
+// The check of a transaction's database goes with a statement that is sent anyway; without one, each connection is asked once.
 func testStatementsInATransaction(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")
@@ -139,7 +138,7 @@ func testStatementsInATransaction(t *testing.T, site *site) {
 	}), 2)
 }
 
-// The first use of a client may be in a transaction that has the pool's only connection, and the search_path of which is another.
+// The first use of a client may be in a transaction that has the pool's only connection and another search_path.
 func testFirstUseInATransaction(t *testing.T, site *site) {
 	url := schemas(t, site, "app", "queue")
 	migrated(t, with(url, "search_path=queue"))

@@ -20,7 +20,7 @@ var laterTests = []engineTest{
 	{"WithAContext", testLaterWithAContext},
 }
 
-// write runs fn as the last of an exchange, after a statement that begins the transaction.
+// write runs fn as the last part of an exchange, after a statement that begins the transaction.
 func write(t *testing.T, store *backend, fn func(context.Context, db.Querier) error) error {
 	t.Helper()
 	return store.Exchange(t.Context(), &engine.Exchange{
@@ -39,7 +39,7 @@ func note(ctx context.Context, q db.Querier, items string) error {
 
 const oneDone = `[["q", "k", "done", 1, 1]]`
 
-// noted is a store with one connection, which has the statement prepared that is deferred from then on.
+// noted returns a store with one connection, on which the statement to defer is prepared.
 func noted(t *testing.T, site *site) (*backend, *jobs.Client) {
 	t.Helper()
 	store, client := open(t, with(site.server.Copy(t, site.template), "pool_max_conns=1"))
@@ -47,7 +47,7 @@ func noted(t *testing.T, site *site) (*backend, *jobs.Client) {
 	return store, client
 }
 
-// What is deferred has happened when the next statement runs, be that prepared or not.
+// A deferred statement has run when the next statement runs, whether or not that is prepared.
 func testLaterGoesWithTheNext(t *testing.T, site *site) {
 	store, _ := noted(t, site)
 	had := 1
@@ -103,7 +103,7 @@ func testLaterFails(t *testing.T, site *site) {
 	}
 }
 
-// pgx has the server look at a statement first that it has not sent on the connection before: not within the commit.
+// pgx has the server prepare a statement that is new to the connection: not within the commit.
 func testLaterFirstTime(t *testing.T, site *site) {
 	store, _, _ := site.queue(t)
 	err := write(t, store, func(ctx context.Context, q db.Querier) error {
@@ -129,7 +129,7 @@ func testLaterKeepsTheConnection(t *testing.T, site *site) {
 	want(t, "new connections", store.conns.pool.Stat().NewConnsCount()-before, 0)
 }
 
-// The end of a context ends a write up to its commit, so nothing is deferred to that.
+// The end of a context ends a write up to its commit, so nothing is deferred to the commit.
 func testLaterWithAContext(t *testing.T, site *site) {
 	store, _ := noted(t, site)
 	_ = store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {

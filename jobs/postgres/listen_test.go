@@ -20,7 +20,7 @@ var listenTests = []engineTest{
 	{"WaitDoesNotListen", testWaitDoesNotListen},
 }
 
-// A listening connection that is ended is made anew, and hears of what comes then.
+// A listening connection that is ended is replaced, and receives later notifications.
 func testListeningConnectionEnds(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	log := &journal{}
@@ -128,7 +128,7 @@ func testCommitWhileListeningIsLost(t *testing.T, site *site) {
 	must(t, stop())
 }
 
-// A server that takes no LISTEN, as a standby, is polled, and listened to when it is promoted.
+// A server that refuses LISTEN, such as a standby, is polled, and listened to after its promotion.
 func TestServerThatRefusesToListen(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)

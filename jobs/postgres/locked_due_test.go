@@ -18,7 +18,7 @@ func TestALockedDueRowIsNoBusyLoop(t *testing.T) {
 	site := newSite(t, SharedServer.Postgres(t))
 	for name, opts := range map[string][]jobs.EnqueueOption{
 		"pending":   nil,
-		"scheduled": {jobs.In(time.Microsecond)}, // due by the time that a worker looks, and not promoted
+		"scheduled": {jobs.In(time.Microsecond)}, // due when a worker looks, and not promoted
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,8 +35,8 @@ func TestALockedDueRowIsNoBusyLoop(t *testing.T) {
 			work(t, jobs.New(engine.SealStore(counts)), jobs.Config{}, handlers{"k": nothing})
 			const rounds = 5
 			eventually(t, "the housekeeper has looked often", func() bool { return counts.rounds.Load() > rounds })
-			// Each pause is twice as long as the one before, from a millisecond to a second: eleven until then, and one a round.
-			// Twice as many may be, and no more. A busy loop makes hundreds a second.
+			// Each pause is twice as long as the previous one, from a millisecond to a second: eleven until then, and one for
+			// each round. Twice as many are allowed. A busy loop makes hundreds a second.
 			if claims, most := counts.claims.Load(), int64(2*(11+rounds)); claims == 0 || claims > most {
 				t.Errorf("%d claims and %d looks in %d rounds, at most %d may be", claims, counts.looks.Load(), rounds, most)
 			}
@@ -49,7 +49,7 @@ func TestALockedDueRowIsNoBusyLoop(t *testing.T) {
 	}
 }
 
-// counting counts what a runner asks for.
+// counting counts a runner's queries.
 type counting struct {
 	engine.Store
 	claims, looks, rounds atomic.Int64
@@ -76,13 +76,13 @@ func (c counted) ClaimJobs(ctx context.Context, p db.ClaimJobsParams) ([]db.Clai
 	return c.Querier.ClaimJobs(ctx, p)
 }
 
-// GetNextRunAfter opens each look, and each turn that may promote.
+// GetNextRunAfter starts each look, and each turn that may promote.
 func (c counted) GetNextRunAfter(ctx context.Context) (int64, error) {
 	c.counts.looks.Add(1)
 	return c.Querier.GetNextRunAfter(ctx)
 }
 
-// CountHousework is what a housekeeper asks once a round.
+// CountHousework is the query of a housekeeper once a round.
 func (c counted) CountHousework(ctx context.Context, p db.CountHouseworkParams) (db.CountHouseworkRow, error) {
 	c.counts.rounds.Add(1)
 	return c.Querier.CountHousework(ctx, p)

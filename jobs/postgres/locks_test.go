@@ -26,7 +26,7 @@ var locksTests = []engineTest{
 	{"StopBeforeTheLock", testStopBeforeTheLock},
 }
 
-// A worker whose lock's connection is ended again and again lives on, and so do its jobs.
+// A worker whose lock's connection is ended again and again lives on, and keeps its jobs.
 func testLockConnectionEnds(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	log := &journal{}
@@ -36,7 +36,7 @@ func testLockConnectionEnds(t *testing.T, site *site) {
 	id := enqueue(t, client, "k")
 	eventually(t, "the job runs", func() bool { return get(t, client, id).Status == jobs.StatusRunning })
 
-	// Another process looks after it the whole time, as often as it can.
+	// Another process checks it the whole time, as often as it can.
 	watcher, _ := open(t, url, func(o *options) { o.confirm = 2 * time.Second }) // on a busy machine all takes longer
 	admin := dial(t, url)
 	key := scan[string](t, admin, "worker_key")
@@ -58,7 +58,7 @@ func testLockConnectionEnds(t *testing.T, site *site) {
 	isHeld := func() bool { return scan[int](t, admin, "count_lock", number) == 1 }
 	for range 6 {
 		eventually(t, "the lock is held", isHeld)
-		// A look that came upon the lock between two holders must find it held when it looks again.
+		// A look that found the lock between two holders must find it held when it looks again.
 		begun := looks.Load()
 		eventually(t, "the other has looked", func() bool { return looks.Load() > begun+1 })
 		want(t, "ended backends", scan[int](t, admin, "end_lock_holder", number), 1)
@@ -97,7 +97,7 @@ func testProcessDies(t *testing.T, site *site) {
 	must(t, stop())
 }
 
-// A process that has lost its own connection takes no worker for dead for a while: a restarted proxy breaks all connections, and
+// A process that has lost its own connection considers no worker dead for a while: a restarted proxy breaks all connections, and
 // each process reconnects in its own time. A process that has not lost its connection goes on.
 func testMissedLockJudgesNoWorker(t *testing.T, site *site) {
 	store, _, url := site.queue(t)
@@ -133,7 +133,7 @@ func testMissedLockJudgesNoWorker(t *testing.T, site *site) {
 	})
 }
 
-// A free lock is looked at again after the time that a connection takes here, in reason.
+// A free lock is tried again after the time that a connection takes here, within limits.
 func TestConfirmAfter(t *testing.T) {
 	store, err := openBackend(t.Context(), "postgres://h/db")
 	must(t, err)
@@ -147,7 +147,7 @@ func TestConfirmAfter(t *testing.T) {
 	}
 }
 
-// A pool of one connection is enough to rescue by, and so is one whose connections are all about to be used for that.
+// A pool of one connection is enough for a rescue, and so is one whose connections are all about to be used for rescues.
 func testRescueNeedsNoSecondConnection(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	ids := []int64{}
@@ -165,7 +165,7 @@ func testRescueNeedsNoSecondConnection(t *testing.T, site *site) {
 	}
 }
 
-// Locks that are another engine's, of a queue that was moved here, say nothing.
+// Locks of another engine, of a queue that was moved here, prove nothing.
 func testKeysOfOtherEngines(t *testing.T, site *site) {
 	store, client, _ := site.queue(t)
 	live := ghost(t, store, "live", nil)
@@ -224,7 +224,7 @@ func testLockIsReleased(t *testing.T, site *site) {
 	})
 }
 
-// After a crash of the server, which drops all locks, no worker is taken for dead, however long the server was away.
+// After a crash of the server, which drops all locks, no worker is considered dead, however long the server was away.
 func TestServerRestartKillsNoWorker(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, map[string]string{"synchronous_commit": "on"})
@@ -246,12 +246,12 @@ func TestServerRestartKillsNoWorker(t *testing.T) {
 	dead := ghost(t, gone, "dead", nil)
 	cluster.Stop(t, "immediate")
 	must(t, dead.release(true))
-	// When each has tried so often, the pauses between two attempts to connect are seconds long.
+	// After this number of tries, the pauses between two attempts to connect are seconds long.
 	for _, log := range logs {
 		eventually(t, "the worker has met the loss several times", func() bool { return log.count("housekeeping failed") >= 4 })
 	}
 	cluster.Start(t)
-	// When the one that did die is found, the others were looked at too.
+	// When the dead one is found, the others were checked too.
 	eventually(t, "the dead worker is found", func() bool {
 		workers, err := inspect.New(client).Workers(t.Context())
 		return err == nil && !slices.ContainsFunc(workers, func(w inspect.WorkerInfo) bool { return w.Name == "dead" })

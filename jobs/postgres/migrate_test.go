@@ -29,7 +29,7 @@ var migrateTests = []engineTest{
 	{"SchemaGone", testSchemaGone},
 }
 
-// A schema that goes away while it is in use is missed by those who look at its version each second.
+// The version checks each second notice that a schema in use is gone.
 func testSchemaGone(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	must(t, client.CheckSchema(t.Context()))
@@ -94,7 +94,7 @@ func testManyMigrateAtOnce(t *testing.T, site *site) {
 	}
 }
 
-// A migration waits for another that takes its time, for longer than the role may wait for anything as a rule.
+// A migration waits for another slow one, for longer than the role's timeouts allow.
 func testMigrationWaits(t *testing.T, site *site) {
 	url := site.server.Database(t)
 	conn := dial(t, url)
@@ -118,7 +118,7 @@ func testMigrationWaits(t *testing.T, site *site) {
 }
 
 // An index is built CONCURRENTLY while other migrators wait for their turn, directly and behind a pooler: neither they nor
-// the one that has the lock keep a snapshot, for whose end the server would wait.
+// the holder of the lock keep a snapshot, for whose end the server would wait.
 func testIndexBuiltConcurrently(t *testing.T, site *site) {
 	pooler := testdb.StartPgBouncer(t, site.server.URL(), nil)
 	for _, test := range []struct {
@@ -178,7 +178,7 @@ func (c *changesOnError) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.
 	}
 }
 
-// The versions are read right when another process commits the migrations that record versions while they are read.
+// The versions are read correctly when another process commits the migrations that record versions during the read.
 func testSchemaReadWhileItChanges(t *testing.T, site *site) {
 	url := site.server.Copy(t, site.template)
 	other, client := open(t, url)
@@ -210,7 +210,7 @@ func testSchemaReadWhileItChanges(t *testing.T, site *site) {
 	want(t, "the version", found.Applied, found.Want)
 }
 
-// asksForLock says when a connection asks for a lock.
+// asksForLock signals that a connection asks for a lock.
 type asksForLock struct{ ask func() }
 
 func (a *asksForLock) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
@@ -222,7 +222,7 @@ func (a *asksForLock) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx
 
 func (a *asksForLock) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// Whatever is set for a role or a database, a job's life is the same.
+// Under any settings of a role or a database, a job's life is the same.
 func testSettingsOfTheRole(t *testing.T, site *site) {
 	server := site.server
 	for i, setting := range []string{
@@ -235,7 +235,7 @@ func testSettingsOfTheRole(t *testing.T, site *site) {
 		"client_min_messages = debug5", "row_security = off", "synchronous_commit = off", "session_replication_role = 'replica'",
 	} {
 		if testing.Short() && i%3 != 0 {
-			continue // each is a whole life of jobs
+			continue // each runs a whole life of jobs
 		}
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
@@ -248,8 +248,8 @@ func testSettingsOfTheRole(t *testing.T, site *site) {
 	}
 }
 
-// The errors of jobs go with them, however they go: others would get their ids, and a rescue would take the errors for
-// theirs.
+// The errors of jobs go with them, however they go: new jobs would get their ids, and a rescue would take the errors
+// for those of the new jobs.
 func testTruncate(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	fail := func(context.Context, jobs.Job) error { return jobs.Discard(errors.New("no")) }

@@ -25,7 +25,7 @@ var namesTests = []engineTest{
 	{"StatementsNeedNoSearchPath", testStatementsNeedNoSearchPath},
 }
 
-// oddNames are all fit to be the name of a schema.
+// oddNames returns unusual valid names of schemas.
 func oddNames() []string {
 	return []string{
 		"queue", "MixedCase", "with space", `"quoted" 'twice'`, "dollar$1", "$1", "${1}", "jobs", "select", "a.b", "@name",
@@ -34,7 +34,7 @@ func oddNames() []string {
 	}
 }
 
-// A job's whole life passes in a schema of any name while no other can be found.
+// A job's whole life works in a schema of any name while no other can be found.
 func testSchemaNames(t *testing.T, site *site) {
 	server := site.server
 	for i, name := range oddNames() {
@@ -180,7 +180,7 @@ func testTwoSchemas(t *testing.T, site *site) {
 	}
 }
 
-// The list of the queue's tables is that of the migrations, and each name begins as the queue's names do.
+// The list of the queue's tables equals that of the migrations, and each name has the queue's prefix.
 func TestTablesAreThoseOfTheMigrations(t *testing.T) {
 	t.Parallel()
 	address := SharedServer.Postgres(t).Database(t)
@@ -238,7 +238,7 @@ func testStatementsNeedNoSearchPath(t *testing.T, site *site) {
 	}
 }
 
-// Channels of queues whose schemas have long names may be one: that wakes too often, never too little.
+// Queues whose schemas have long names may share a channel: that wakes too often, never too rarely.
 func TestLongSchemaNamesHaveChannels(t *testing.T) {
 	for _, name := range oddNames() {
 		channel := (&namespace{schema: name}).channel()
@@ -255,7 +255,7 @@ func TestLongSchemaNamesHaveChannels(t *testing.T) {
 	}
 }
 
-// A search_path without a schema that exists is named as the cause, and not a privilege. A schema that is named needs no search_path.
+// A search_path without an existing schema is named as the cause, and not a privilege. A named schema needs no search_path.
 func testSearchPathOfNothing(t *testing.T, site *site) {
 	address := site.server.Database(t)
 	for path, parameter := range map[string]string{
@@ -278,7 +278,7 @@ func testSearchPathOfNothing(t *testing.T, site *site) {
 	must(t, err)
 	_, err = named.Enqueue(t.Context(), "k", nil)
 	must(t, err)
-	there := location{path: "locked", exists: true, role: "r"} // and the role may not use it
+	there := location{path: "locked", exists: true, role: "r"} // but the role may not use it
 	if _, err := there.schema(""); !errors.Is(err, errPrivilege) {
 		t.Errorf("a schema without USAGE: %v", err)
 	}

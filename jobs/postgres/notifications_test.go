@@ -24,7 +24,7 @@ var notificationsTests = []engineTest{
 }
 
 // listen makes a plain connection listen on a channel. The returned function returns the notifications since its last call, of
-// all that was committed before the call.
+// everything committed before the call.
 func listen(t *testing.T, url, channel string) func() []string {
 	t.Helper()
 	listener, sender := dial(t, url), dial(t, url)
@@ -47,7 +47,7 @@ func listen(t *testing.T, url, channel string) func() []string {
 	}
 }
 
-// withQueue are the notifications that tell of work in a queue; the others say only that something happened.
+// withQueue returns the notifications with a queue; the others only say that something changed.
 func withQueue(all []string) []string {
 	var list []string
 	for _, n := range all {
@@ -58,7 +58,7 @@ func withQueue(all []string) []string {
 	return list
 }
 
-// Each batch of new jobs is one notification for each queue, and nothing else of it is told.
+// Each batch of new jobs causes one notification for each queue, and no other.
 func testOneNotificationPerBatch(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")
@@ -77,7 +77,7 @@ func testOneNotificationPerBatch(t *testing.T, site *site) {
 	}
 	store.Announce(core.WorkAdded)
 	enqueue(t, client, "k", jobs.Queue("c"))
-	// This is told later, and by then all that went before has been.
+	// This notification comes later: by then all earlier ones have come.
 	must(t, client.Retry(t.Context(), enqueue(t, client, "k", jobs.Queue("d"), jobs.In(time.Hour))))
 	var all []string
 	eventually(t, "the retry is told", func() bool {
@@ -110,7 +110,7 @@ func testEndsCauseNoNotification(t *testing.T, site *site) {
 	}
 }
 
-// A store without notifications sends none of what it does, and others find its jobs by polling.
+// A store without notifications sends none, and others find its jobs by polling.
 func testWithoutNotify(t *testing.T, site *site) {
 	for name, silent := range map[string]func(url string) (*backend, *jobs.Client){
 		"option": func(url string) (*backend, *jobs.Client) { return open(t, url, WithoutNotify()) },
@@ -145,7 +145,7 @@ func testForeignNotifications(t *testing.T, site *site) {
 		run(t, conn, "notify", "sqluice", payload)
 	}
 
-	// Another listener hears nothing of what was sent before it came.
+	// Another listener gets no notification from before it started.
 	other, _ := open(t, url, WithPoll(time.Minute))
 	wake, stop := other.Listen(core.WorkReady, []string{jobs.DefaultQueue})
 	defer stop()
@@ -156,7 +156,7 @@ func testForeignNotifications(t *testing.T, site *site) {
 	wantDone(t, client, id, 1)
 }
 
-// What is told on a connection that turns out to be lost is told again.
+// A notification is sent again if its connection turns out to be lost.
 func testTellsOnALostConnection(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	store, client := open(t, with(url, "pool_max_conns=1"))
@@ -167,7 +167,7 @@ func testTellsOnALostConnection(t *testing.T, site *site) {
 	eventually(t, "the work is told", func() bool { return len(notifications()) > 0 })
 }
 
-// What is about to be told when the store is closed is told.
+// A pending notification is sent when the store is closed.
 func testTellsAtTheEnd(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")

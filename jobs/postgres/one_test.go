@@ -54,7 +54,7 @@ func testOneTrip(t *testing.T, site *site) {
 	want(t, "rows", rows(t, client, "k"), 4)
 }
 
-// A claim that needs no look afterwards takes no second connection: another caller may have the only one by then.
+// A claim that needs no later look takes no second connection: another caller may have the only one by then.
 func testOneConnection(t *testing.T, site *site) {
 	store, client := open(t, with(site.server.Copy(t, site.template), "pool_max_conns=1"))
 	must(t, addOne(t.Context(), store, nil)) // it is prepared now
@@ -76,7 +76,7 @@ func testOneConnection(t *testing.T, site *site) {
 	want(t, "rows", rows(t, client, "k"), 2)
 }
 
-// What the function returns undoes nothing: its statement is committed.
+// An error of the function undoes nothing: its statement is committed.
 func testOneIsCommitted(t *testing.T, site *site) {
 	store, client, _ := site.queue(t)
 	must(t, addOne(t.Context(), store, nil)) // it is prepared now
@@ -97,7 +97,7 @@ func testOneEnds(t *testing.T, site *site) {
 	want(t, "rows", rows(t, client, "k"), 0)
 }
 
-// Whether the server has heard of the statement is not known; it is not run again.
+// Whether the server received the statement is unknown; it is not run again.
 func testOneOfUnknownOutcome(t *testing.T, site *site) {
 	for _, cut := range []fate{cutBefore, cutAfter} {
 		_, client, url := site.queue(t)
@@ -118,7 +118,7 @@ func testOneOfUnknownOutcome(t *testing.T, site *site) {
 	}
 }
 
-// A connection that the server has ended since is no reason for doubt: it says so before it hears of the statement.
+// A connection that the server has ended since leaves no doubt: this shows before the statement is sent.
 func testOneOnAnEndedConnection(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	for range 2 {
@@ -140,7 +140,7 @@ func testOnePanics(t *testing.T, site *site) {
 	}
 }
 
-// Workers that claim at once hinder each other no more where the database has transactions isolated.
+// Workers that claim at once do not hinder each other more where the database's transactions are isolated.
 func testOneIsolated(t *testing.T, site *site) {
 	for _, level := range []string{"repeatable read", "serializable"} {
 		_, client, url := site.queue(t)

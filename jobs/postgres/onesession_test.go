@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A server whose clients all share one session is refused by its name, before anything is written to it, also when the URL says that a
-// pooler stands before it.
+// A server whose clients all share one session is refused by name, before anything is written to it, also when the URL says that a
+// pooler is in front of it.
 func TestOneSessionIsRefused(t *testing.T) {
 	t.Parallel()
 	server := SharedServer.Postgres(t)

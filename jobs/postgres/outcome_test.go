@@ -31,7 +31,7 @@ func add(kind string) db.EnqueueJobParams {
 	return db.EnqueueJobParams{Kind: kind, Queue: "default", Payload: "{}", Status: "pending", MaxAttempts: 1}
 }
 
-// rows is how many jobs of a kind there are.
+// rows returns the number of jobs of a kind.
 func rows(t *testing.T, client *jobs.Client, kind string) int {
 	t.Helper()
 	list, err := inspect.New(client).List(t.Context(), inspect.Filter{Kind: kind, Limit: 1000})
@@ -42,7 +42,7 @@ func rows(t *testing.T, client *jobs.Client, kind string) int {
 // A backend that an operator ends before the commit has committed nothing, and the write is run again.
 func testBackendEndsBeforeCommit(t *testing.T, site *site) {
 	for _, test := range []struct {
-		times int // that it happens
+		times int // number of times that it happens
 		runs  int64
 		fails bool
 	}{{1, 2, false}, {3, 4, false}, {1000, reruns, true}} {
@@ -108,7 +108,7 @@ func testConnectionBreaksAtCommit(t *testing.T, site *site) {
 	}
 }
 
-// Every connection of the pool breaks at once, each around its commit: all writes learn what became of them.
+// Every connection of the pool breaks at once, each around its commit: all writes learn their outcomes.
 func testAllConnectionsBreakAtCommit(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	const n = 4
@@ -147,7 +147,7 @@ func testAllConnectionsBreakAtCommit(t *testing.T, site *site) {
 	want(t, "rows", rows(t, client, "k"), n)
 }
 
-// What a write says is true, whatever breaks when. The sorts of ends are drawn by chance, the truth is not.
+// The result of a write is true, whatever breaks at any time. The sorts of breaks are random, the truth is not.
 func testAcknowledgementsAreTrue(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	p := newProxy(t, url)
@@ -182,7 +182,7 @@ func testAcknowledgementsAreTrue(t *testing.T, site *site) {
 	t.Logf("%d connections were cut, %d enqueues refused", cuts.Load(), refused.Load())
 }
 
-// While the server stays away the outcome of a commit is unknown; when the server comes back in time, it tells the outcome.
+// While the server stays away the outcome of a commit is unknown; when the server comes back in time, it reports the outcome.
 func TestServerAwayAtCommit(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, map[string]string{"synchronous_commit": "on"})
@@ -231,7 +231,7 @@ func TestServerAwayAtCommit(t *testing.T) {
 					p.comeBack()
 					err := receive(t, "the answer", written)
 					rows := rows(t, client, "k")
-					// After a crash a commit that the server knows of may be another's: it gave the number anew.
+					// After a crash a commit that the server knows may be another's: it has assigned the number again.
 					if err == nil && rows != 1 || err != nil && !errors.Is(err, jobs.ErrUnknownOutcome) && rows != 0 {
 						t.Errorf("%d rows, and the answer %v", rows, err)
 					}
@@ -252,7 +252,7 @@ func TestServerAwayAtCommit(t *testing.T) {
 	}
 }
 
-// A server that crashed gives numbers of transactions anew that it had not written down. Another's commit under our
+// A server that crashed assigns again transaction numbers that it had not written to disk. Another's commit under our
 // number is not ours.
 func TestNumberOfATransactionGivenAnew(t *testing.T) {
 	t.Parallel()
@@ -283,8 +283,8 @@ func TestNumberOfATransactionGivenAnew(t *testing.T) {
 	}
 }
 
-// A connection belongs to the life of the server in which it was made. When a person resets the statistics that tell the
-// server's life, the outcome of a commit lost by the connection is unknown; the next connection knows the life again.
+// A connection belongs to the life of the server in which it was made. When a person resets the statistics that identify the server's life,
+// the outcome of a commit lost by the connection is unknown; the next connection knows the life again.
 func TestStatisticsSetBack(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)
@@ -297,7 +297,7 @@ func TestStatisticsSetBack(t *testing.T) {
 			return err
 		})
 	}
-	for range 3 { // by then the connection has everything prepared
+	for range 3 { // by then the connection has prepared everything
 		must(t, add())
 	}
 	scan[string](t, dial(t, url), "set_statistics_back")
@@ -315,7 +315,7 @@ func TestStatisticsSetBack(t *testing.T) {
 	want(t, "rows", rows(t, client, "k"), 5)
 }
 
-// A transaction that the server rolled back, although it took the COMMIT, was not committed.
+// A transaction that the server rolled back, although it accepted the COMMIT, was not committed.
 func testCommitOfAFailedTransaction(t *testing.T, site *site) {
 	store, client, _ := site.queue(t)
 	for _, first := range []string{"nothing", "a job, and its notification"} {

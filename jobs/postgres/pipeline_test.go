@@ -15,7 +15,7 @@ var pipelineTests = []engineTest{
 	{"Panics", testPipelinePanics},
 }
 
-// pauses returns a function that pauses a queue and notes how many statements had begun before it.
+// pauses returns a function that pauses a queue and records the number of statements begun before it.
 func pauses(name string, ran *[]string) func(context.Context, db.Querier) error {
 	return func(ctx context.Context, q db.Querier) error {
 		n, err := q.Pause(ctx, db.PauseParams{Queue: name, Now: 0})
@@ -35,7 +35,7 @@ func writeTogether(t *testing.T, store *backend, fns ...func(context.Context, db
 	})
 }
 
-// Each function gets the answer to its own statements, whether or not the connection has prepared them, and functions without a
+// Each function gets the answers to its own statements, whether or not the connection has prepared them; functions without a
 // statement or with several run as well.
 func testPipelineInOrder(t *testing.T, site *site) {
 	store, _ := open(t, with(site.server.Copy(t, site.template), "pool_max_conns=1"))

@@ -36,8 +36,8 @@ func useUp(t *testing.T, store *backend) (release func()) {
 	}
 }
 
-// A caller that gets no connection of the pool gets an error that tells the pool's size, after the time that one attempt may
-// take and not after many times that.
+// A caller that gets no connection of the pool gets an error with the pool's size, after the time of one attempt and not
+// after many times that.
 func testPoolUsedUp(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")
@@ -73,7 +73,7 @@ func testPoolUsedUp(t *testing.T, site *site) {
 	}
 }
 
-// A caller's own deadline is what ends the wait, and the error says what was waited for.
+// A caller's own deadline ends the wait, and the error says what was waited for.
 func testPoolUsedUpAtADeadline(t *testing.T, site *site) {
 	store, client, _ := site.queue(t)
 	must(t, client.CheckSchema(t.Context()))
@@ -87,7 +87,7 @@ func testPoolUsedUpAtADeadline(t *testing.T, site *site) {
 	}
 }
 
-// Pruning inside a caller's transaction goes by what that sees, and needs no other connection, which there may not be.
+// Pruning inside a caller's transaction sees that transaction's state, and needs no other connection, which may not exist.
 func testPruneOnTheCallersConnection(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")
@@ -135,7 +135,7 @@ func testAllConnectionsEnd(t *testing.T, site *site) {
 	}
 }
 
-// A connection that was used some seconds ago is not asked whether it is still there.
+// A connection that was used some seconds ago is not checked before use.
 func testConnectionsAreSeldomAsked(t *testing.T, site *site) {
 	store, _, _ := site.queue(t)
 	conn, err := store.conns.pool.Acquire(t.Context())
@@ -144,7 +144,7 @@ func testConnectionsAreSeldomAsked(t *testing.T, site *site) {
 	for _, c := range []struct {
 		rest   time.Duration
 		asked  bool
-		within time.Duration // what is given to the first statement
+		within time.Duration // time limit of the first statement
 	}{{restedAfter, false, 0}, {restedAfter + 1, false, promptly}, {pingAfter, false, promptly}, {pingAfter + 1, true, 0}} {
 		asked := store.conns.pool.Config().ShouldPing(t.Context(), pgxpool.ShouldPingParams{Conn: conn.Conn(), IdleDuration: c.rest})
 		w := store.conns.watchPrompt(t.Context(), &lentConn{poolConn: conn})

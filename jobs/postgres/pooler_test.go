@@ -24,7 +24,7 @@ var poolerTests = []engineTest{
 	{"MigrateSchemaThroughPooler", testMigrateSchemaThroughPooler},
 }
 
-// A pooler is noticed; it is told of once, unless it is known. A URL of the server itself keeps what needs a session.
+// A pooler is detected; it is logged once, unless it is known. A URL of the server itself keeps the features that need a session.
 func testPoolerIsNoticed(t *testing.T, site *site) {
 	server := site.server
 	pooler := testdb.StartPgBouncer(t, server.URL(), nil)
@@ -63,7 +63,7 @@ func testPoolerIsNoticed(t *testing.T, site *site) {
 			want(t, "a lock is held", key != "", test.locks)
 			must(t, release(true))
 
-			if !test.locks { // then it does not listen either
+			if !test.locks { // without a session it does not listen either
 				return
 			}
 			listener, listening := open(t, test.url, append(test.opts, WithPoll(time.Minute))...)
@@ -78,7 +78,7 @@ func testPoolerIsNoticed(t *testing.T, site *site) {
 	}
 }
 
-// wantDrained adds jobs and has them done.
+// wantDrained adds jobs and runs them to their ends.
 func wantDrained(t *testing.T, client *jobs.Client, n int) {
 	t.Helper()
 	var ids []int64
@@ -91,7 +91,7 @@ func wantDrained(t *testing.T, client *jobs.Client, n int) {
 	}
 }
 
-// The whole life of jobs passes behind a pooler, in a schema that is no connection's own, and nothing is prepared.
+// The whole life of jobs works behind a pooler, in a schema of no connection's search_path, and nothing is prepared.
 func testLifeBehindPooler(t *testing.T, site *site) {
 	testdb.TakesLong(t)
 	server := site.server
@@ -114,7 +114,7 @@ func testLifeBehindPooler(t *testing.T, site *site) {
 				t.Error(err)
 			}
 			met.Done()
-			met.Wait() // by then each has one to itself
+			met.Wait() // by then each has its own
 			var prepared int
 			if err := tx.QueryRow(t.Context(), sqlFile(t, "count_prepared")).Scan(&prepared); err != nil || prepared != 0 {
 				t.Errorf("%d statements are prepared: %v", prepared, err)
@@ -203,7 +203,7 @@ func testPoolerRestarts(t *testing.T, site *site) {
 	}
 }
 
-// Migrations that run through a pooler leave no lock there.
+// Migrations through a pooler leave no lock there.
 func testMigrateThroughPooler(t *testing.T, site *site) {
 	server := site.server
 	pooler := testdb.StartPgBouncer(t, server.URL(), nil)
@@ -223,10 +223,10 @@ func testMigrateThroughPooler(t *testing.T, site *site) {
 	wantDrained(t, client, 1)
 }
 
-// The pooler cannot put migrations into a schema: that is said before anything is done. By the server's own URL it works.
+// The pooler cannot put migrations into a schema: the error comes before any change. With the server's own URL it works.
 func testMigrateSchemaThroughPooler(t *testing.T, site *site) {
 	server := site.server
-	// As many set it up, and then the search_path is lost without a word.
+	// Many are configured so, and then lose the search_path silently.
 	pooler := testdb.StartPgBouncer(t, server.URL(), map[string]string{"ignore_startup_parameters": "extra_float_digits,search_path"})
 	url := server.Database(t)
 	_, client := open(t, pooler.URL(url), WithSchema("own"))

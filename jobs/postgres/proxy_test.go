@@ -18,17 +18,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fate is what a proxy does with a commit.
+// fate is a proxy's treatment of a commit.
 type fate int
 
 const (
 	pass      fate = iota
-	cutBefore      // the connection breaks before the server hears of it
-	cutAfter       // the connection breaks when the server has done it, before the client hears of that
-	hush           // the server has done it, and the client hears nothing more of anything
+	cutBefore      // the connection breaks before the server receives it
+	cutAfter       // the connection breaks after the server has committed, before the client gets the answer
+	hush           // the server has committed, and the client gets no more answers
 )
 
-// proxy stands between a store and a server, as a network does, and breaks connections when a test wants it.
+// proxy connects a store and a server, as a network does, and breaks connections when a test wants it.
 type proxy struct {
 	t      *testing.T
 	server string // its socket
@@ -36,9 +36,9 @@ type proxy struct {
 
 	mu     sync.Mutex
 	links  map[*link]struct{}
-	gate   chan struct{}         // what comes waits until it is closed
+	gate   chan struct{}         // traffic waits until it is closed
 	commit func(number int) fate // decides on a client's COMMIT, the first of which has the number 1
-	after  func()                // called before a commit's fate, but for pass, becomes known
+	after  func()                // called before the fate of a commit, except pass, becomes known
 	seen   int                   // commits
 	dialed int                   // connections
 	away   bool                  // new connections are refused
@@ -52,8 +52,8 @@ type link struct {
 	mu     sync.Mutex
 	server net.Conn // once there is one
 	over   bool
-	lost   bool // nothing gets through any more, and neither side is told
-	next   fate // of the answer that the server gives next
+	lost   bool // no more traffic passes, and neither side is notified
+	next   fate // of the server's next answer
 }
 
 func newProxy(t *testing.T, address string) *proxy {
@@ -95,7 +95,7 @@ func newProxy(t *testing.T, address string) *proxy {
 	return p
 }
 
-// url is the way to a database through the proxy.
+// url returns the URL of a database through the proxy.
 func (p *proxy) url(address string) string {
 	parsed, err := url.Parse(address)
 	must(p.t, err)
@@ -119,7 +119,7 @@ func (p *proxy) connect(client net.Conn, running *sync.WaitGroup) {
 	p.wait() // while the gate is shut, the server must not see a connection either
 	server, err := net.Dial("unix", p.server)
 	if err != nil {
-		l.cut() // as the server would, which is down
+		l.cut() // as a server does that is down
 		return
 	}
 	l.mu.Lock()
@@ -127,14 +127,14 @@ func (p *proxy) connect(client net.Conn, running *sync.WaitGroup) {
 	over := l.over
 	l.mu.Unlock()
 	if over {
-		_ = server.Close() // nothing was said on it
+		_ = server.Close() // nothing was sent on it
 		return
 	}
 	running.Go(l.answers)
 	l.requests()
 }
 
-// cut breaks the connection on both sides. One that is broken already is as good.
+// cut breaks the connection on both sides. It has no effect on a broken one.
 func (l *link) cut() {
 	l.mu.Lock()
 	l.over = true
@@ -161,9 +161,9 @@ func (p *proxy) cutAll() {
 	}
 }
 
-// leave breaks all connections and refuses new ones, as a server that is down. (One that is about to go down would wait
-// for a minute for the first words of those who have just come.) Nothing gets through while it does so: whose connection is broken
-// could ask by another one that is still to be.
+// leave breaks all connections and refuses new ones, as a server does that is down. (A server that is about to stop would wait for
+// a minute for the first message of new clients.) No traffic passes while it does so: a client with a broken connection could ask
+// by another one that is not broken yet.
 func (p *proxy) leave() {
 	p.mute()
 	defer p.unmute()
@@ -173,21 +173,21 @@ func (p *proxy) leave() {
 	p.cutAll()
 }
 
-// comeBack takes connections again.
+// comeBack accepts connections again.
 func (p *proxy) comeBack() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.away = false
 }
 
-// mute lets nothing through any more, as a network that loses every packet. New connections are made and say nothing.
+// mute passes no more traffic, like a network that loses every packet. New connections are made and stay silent.
 func (p *proxy) mute() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gate = make(chan struct{})
 }
 
-// unmute lets through what has waited, and all that follows.
+// unmute passes the waiting traffic, and all that follows.
 func (p *proxy) unmute() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,8 +198,8 @@ func (p *proxy) unmute() {
 	}
 }
 
-// strand makes the network forget the connections that there are, as a firewall does: what is said on them is lost, and
-// neither side hears that the other has closed it. New ones work.
+// strand makes the network forget the existing connections, as a firewall does: traffic on them is lost, and neither
+// side learns that the other has closed. New ones work.
 func (p *proxy) strand() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,7 +210,7 @@ func (p *proxy) strand() {
 	}
 }
 
-// stranded swallows all that one side of a lost connection says.
+// stranded discards all traffic from one side of a lost connection.
 func (l *link) stranded(in io.Reader) bool {
 	l.mu.Lock()
 	lost := l.lost
@@ -229,7 +229,7 @@ func (p *proxy) wait() {
 	<-gate
 }
 
-// onCommit sets what becomes of commits from now on.
+// onCommit sets the fates of commits from now on.
 func (p *proxy) onCommit(decide func(number int) fate, after func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,14 +251,14 @@ func (p *proxy) dealtWith() {
 	after()
 }
 
-// dials is how many connections were made, or tried.
+// dials returns the number of connections that were made, or tried.
 func (p *proxy) dials() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dialed
 }
 
-// message reads one message of the protocol, version 3: the first that a client sends has no type.
+// message reads one message of the protocol, version 3: a client's first message has no type.
 func message(r *bufio.Reader, typed bool) ([]byte, error) {
 	head := make([]byte, 4, 5)
 	if typed {
@@ -277,7 +277,7 @@ func message(r *bufio.Reader, typed bool) ([]byte, error) {
 	return all, err
 }
 
-// endsTransaction reports whether a client's message has a COMMIT run: it binds a prepared one, or sends one that is not.
+// endsTransaction reports whether a client's message runs a COMMIT: it binds a prepared one, or sends an unprepared one.
 func endsTransaction(m []byte, prepared map[string]bool) bool {
 	parts := bytes.SplitN(m[5:], []byte{0}, 3)
 	if len(parts) < 3 {
@@ -293,7 +293,7 @@ func endsTransaction(m []byte, prepared map[string]bool) bool {
 	return false
 }
 
-// requests carries what the client says to the server. Messages go together as they came, up to a Sync.
+// requests carries the client's messages to the server. Messages up to a Sync are sent together, as they came.
 func (l *link) requests() {
 	defer l.cut()
 	in := bufio.NewReader(l.client)
@@ -331,7 +331,7 @@ func (l *link) requests() {
 	}
 }
 
-// answers carries what the server says to the client.
+// answers carries the server's messages to the client.
 func (l *link) answers() {
 	defer l.cut()
 	in := bufio.NewReader(l.server)

@@ -64,7 +64,7 @@ func testAnotherSchemaInFront(t *testing.T, site *site) {
 	must(t, first.CheckSchema(t.Context()))
 }
 
-// A schema named like the role comes before public, where the queue is.
+// A schema with the role's name comes before public, where the queue is.
 func testSchemaOfTheRoleAppears(t *testing.T, site *site) {
 	url := site.server.Database(t)
 	_, first := migrated(t, url)
@@ -79,7 +79,7 @@ func testSchemaOfTheRoleAppears(t *testing.T, site *site) {
 	want(t, "jobs", rows(t, client, "k"), 1)
 }
 
-// refusedBoth looks whether every use of a search_path is refused by the names of two schemas.
+// refusedBoth checks that every use of a search_path is refused with the names of two schemas.
 func refusedBoth(t *testing.T, url, one, other string) {
 	t.Helper()
 	_, client := open(t, url)
@@ -93,7 +93,7 @@ func refusedBoth(t *testing.T, url, one, other string) {
 	}
 }
 
-// Two queues in reach are refused by the names of both, and each can be had by its name.
+// Two reachable queues are refused with the names of both, and each can be used by its name.
 func testTwoQueuesInReach(t *testing.T, site *site) {
 	url := schemas(t, site, "app", "queue")
 	migrated(t, with(url, "schema=app"))
@@ -113,7 +113,7 @@ func testForeignJobsInFront(t *testing.T, site *site) {
 	refusedBoth(t, with(url, "search_path=app,queue"), "app", "queue")
 }
 
-// Goose by itself makes no second queue beside one that the search_path leads to.
+// Goose alone makes no second queue beside one on the search_path.
 func testGooseBesideAQueue(t *testing.T, site *site) {
 	url := schemas(t, site, "app", "queue")
 	_, client := migrated(t, with(url, "search_path=queue"))

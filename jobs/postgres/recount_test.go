@@ -24,7 +24,7 @@ func endUncounted(t *testing.T, store *backend, client *jobs.Client) {
 	}))
 }
 
-// Of two recounts at once the second one finds right what the first one has put right.
+// Of two concurrent recounts the second one finds the corrections of the first.
 func testTwoRecounts(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	endUncounted(t, store, client)
@@ -62,7 +62,7 @@ func testTwoRecounts(t *testing.T, site *site) {
 	}
 }
 
-// A recount that goes on is in the way neither of changes nor of what adds up their notes.
+// A running recount blocks neither changes nor the sums of their notes.
 func testRecountBesideFolds(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	endUncounted(t, store, client)

@@ -14,8 +14,8 @@ var refusalsTests = []engineTest{
 	{"PoolerRefuses", testPoolerRefuses},
 }
 
-// What PgBouncer refuses, and a person must mend, ends a starting runner with PgBouncer's word. It has the same code for what passes,
-// which the runner waits out.
+// An error of PgBouncer that an operator must correct ends a starting runner with PgBouncer's message. It has the same code for
+// temporary errors, which the runner waits out.
 func testPoolerRefuses(t *testing.T, site *site) {
 	address := site.server.Copy(t, site.template)
 	pooler := testdb.StartPgBouncer(t, site.server.URL(), nil)
@@ -44,7 +44,7 @@ func testPoolerRefuses(t *testing.T, site *site) {
 	}
 }
 
-// PgBouncer's messages, as it gives them when no test can easily have it do so.
+// PgBouncer's messages, for cases that are hard to cause in a test.
 func TestPoolersMessages(t *testing.T) {
 	for message, lost := range map[string]bool{
 		"no such database: x": false, `database "x" does not exist`: false, "SASL authentication failed": false, "SSL required": false,

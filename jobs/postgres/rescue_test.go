@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// A rescue stops between the first of two jobs that it has found and the second. Meanwhile another worker starts, rescues
-// the second one and runs it: the first rescue, which knows neither that worker nor its attempt, leaves that job alone.
+// A rescue pauses between the first and the second of two jobs that it has found. Meanwhile another worker starts, rescues the second one
+// and runs it: the first rescue, which knows neither that worker nor its attempt, does not change that job.
 func TestARescueBesideALiveWorker(t *testing.T) {
 	t.Parallel()
 	store, client, url := newSite(t, SharedServer.Postgres(t)).queue(t)
@@ -35,7 +35,7 @@ func TestARescueBesideALiveWorker(t *testing.T) {
 		return nil
 	}})
 	second := receive(t, "the job that the other worker rescued", started)
-	must(t, holder.Close(t.Context())) // which lets the rescue go on
+	must(t, holder.Close(t.Context())) // lets the rescue continue
 	must(t, receive(t, "the rescue's end", rescued))
 	first := receive(t, "the job that the rescue gave back", started)
 	if first == second {
@@ -53,7 +53,7 @@ func TestARescueBesideALiveWorker(t *testing.T) {
 	}
 }
 
-// dieWith has a worker claim n jobs of the kind k and declares it dead.
+// dieWith makes a worker claim n jobs of the kind k and declares it dead.
 func dieWith(t *testing.T, store *backend, n int) {
 	t.Helper()
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {

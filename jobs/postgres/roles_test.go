@@ -17,10 +17,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// roles makes a database in which one role has migrated and another has the grants that the documentation gives.
+// roles creates a database in which one role has migrated and another has the documented grants.
 func roles(t *testing.T) (owner, worker string) {
 	t.Helper()
-	cluster := testdb.StartCluster(t, nil) // roles are a whole server's
+	cluster := testdb.StartCluster(t, nil) // roles belong to a whole server
 	address := cluster.Database(t)
 	exec(t, dial(t, address), "roles")
 	owner, worker = as(t, address, "queue_owner"), as(t, address, "queue_worker")
@@ -31,7 +31,7 @@ func roles(t *testing.T) (owner, worker string) {
 	return owner, worker
 }
 
-// as is a URL with another user.
+// as returns a URL with another user.
 func as(t *testing.T, address, user string) string {
 	t.Helper()
 	parsed, err := url.Parse(address)
@@ -40,7 +40,7 @@ func as(t *testing.T, address, user string) string {
 	return parsed.String()
 }
 
-// A role without a right to change the tables does all that clients and workers do, and can change no table.
+// A role without the right to change the tables can do all that clients and workers do, and can change no table.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	_, worker := roles(t)
@@ -61,7 +61,7 @@ func TestRoles(t *testing.T) {
 	if _, err := store.Migrations().MigrateDown(t.Context()); !errors.Is(err, errMigrator) || !strings.Contains(err.Error(), "docs/postgres.md") {
 		t.Errorf("to undo a migration gives %v", err)
 	}
-	for _, opts := range [][]Option{{WithSchema("other")}, {}} { // neither to make a schema, nor tables in public
+	for _, opts := range [][]Option{{WithSchema("other")}, {}} { // neither create a schema, nor tables in public
 		_, client := open(t, worker, opts...)
 		if _, err := client.Migrate(t.Context()); !errors.Is(err, errMigrator) || strings.Contains(err.Error(), "what a worker's role needs") {
 			t.Errorf("to migrate gives %v", err)
@@ -71,7 +71,7 @@ func TestRoles(t *testing.T) {
 	wantDrained(t, client, 1)
 }
 
-// The statements that the tests run are those that the documentation gives.
+// The tests run the documented statements.
 func TestGrantsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "postgres.md"))
 	must(t, err)
@@ -84,7 +84,7 @@ func TestGrantsAreDocumented(t *testing.T) {
 	}
 }
 
-// A role from which policies hide rows is refused by name, whichever table it is.
+// A role from which policies hide rows is refused with the name of the table, for every table.
 func TestRowSecurityIsRefused(t *testing.T) {
 	t.Parallel()
 	owner, worker := roles(t)
@@ -114,7 +114,7 @@ func TestRowSecurityIsRefused(t *testing.T) {
 	}
 }
 
-// moving are the statements of `sqluice copy`, which is the owner's business.
+// moving matches the statements of `sqluice copy`, which only the owner runs.
 var moving = regexp.MustCompile(`^(CloseQueue|OpenQueue|Import\w+)$`)
 
 // Every statement can be run with the grants, and none of these can be left out.
@@ -134,14 +134,14 @@ func TestGrantsAreMinimal(t *testing.T) {
 			excluded++
 			continue
 		}
-		if strings.HasPrefix(s.SQL, "LOCK") { // which SQL cannot prepare
+		if strings.HasPrefix(s.SQL, "LOCK") { // SQL cannot prepare it
 			continue
 		}
 		_, err := conn.Exec(t.Context(), "PREPARE "+s.Name+" AS "+names.qualify(s.SQL))
 		must(t, err)
 	}
 	want(t, "statements of moves", excluded, 12)
-	// refused is how many statements the role may not run. To explain one needs the same rights as to run it.
+	// refused returns the number of statements that the role may not run. EXPLAIN needs the same rights.
 	refused := func() (n int) {
 		for _, s := range statements {
 			if moving.MatchString(s.Name) {
@@ -183,7 +183,7 @@ func TestGrantsAreMinimal(t *testing.T) {
 	want(t, "refused statements in the end", refused(), 0)
 }
 
-// What a role lacks is said by name, with where to read on.
+// A missing privilege is named, with a link to the documentation.
 func TestMissingPrivilege(t *testing.T) {
 	t.Parallel()
 	owner, worker := roles(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
-// What a client encrypts is in no table, and in no file of the write-ahead log of a server that this test has for itself.
+// Encrypted data is in no table, and in no file of the write-ahead log of a server that only this test uses.
 func TestNothingOfWhatIsEncryptedIsStored(t *testing.T) {
 	t.Parallel()
 	statements := []string{"find_text"}

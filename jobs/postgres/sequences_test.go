@@ -19,7 +19,7 @@ var sequencesTests = []engineTest{
 	{"SequencesOfAnUnusedTarget", testSequencesOfAnUnusedTarget},
 }
 
-// used fills every table that has a sequence of ids, and sets all of these back, as logical replication leaves them.
+// used fills every table that has a sequence of ids, and sets the sequences back, as logical replication leaves them.
 func used(t *testing.T, client *jobs.Client, url string) {
 	t.Helper()
 	discard := handlers{"k": func(context.Context, jobs.Job) error { return jobs.Discard(errors.New("no")) }}
@@ -34,7 +34,7 @@ func used(t *testing.T, client *jobs.Client, url string) {
 	}
 }
 
-// Sequences that give ids again that rows have are moved past these by the first write that meets them.
+// Sequences that return ids of existing rows are moved past these by the first write that meets one.
 func testSequencesAreMended(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	used(t, client, url)
@@ -50,11 +50,11 @@ func testSequencesAreMended(t *testing.T, site *site) {
 	want(t, "lines in the log", log.count("its sequences were moved past these"), 1)
 }
 
-// A caller's transaction cannot go on after such an id. Its error says what to do, and the next transaction finds the sequence mended.
+// A caller's transaction cannot go on after such an id. Its error says what to do, and the next transaction finds the sequence repaired.
 func testSequenceInACallersTransaction(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	for sort := range beginners(t, url) {
-		_, client, url := site.queue(t) // one for each: what mends the sequences of another may not have ended
+		_, client, url := site.queue(t) // one for each: another's sequences may still be under repair
 		used(t, client, url)
 		begin := beginners(t, url)[sort]
 		tx := begin()
@@ -91,18 +91,18 @@ func testSequencesOfAnUnusedTarget(t *testing.T, site *site) {
 	must(t, tx.Commit(t.Context()))
 }
 
-// A worker's role may not move a sequence. What can be recorded is recorded, later jobs run, and the log says what to do.
+// A worker's role may not move a sequence. Everything else is recorded, later jobs run, and the log says what to do.
 func TestSequenceThatTheRoleMayNotMove(t *testing.T) {
 	t.Parallel()
 	owner, worker := roles(t)
 	_, admin := open(t, owner, WithSchema("queue"))
 	_, client := open(t, worker, WithSchema("queue"))
 	used(t, admin, with(owner, "search_path=queue"))
-	for range 100 { // a try passes an id or two
+	for range 100 { // a try uses up an id or two
 		enqueue(t, admin, "k")
 	}
 	drain(t, admin, jobs.Config{}, handlers{"k": func(context.Context, jobs.Job) error { return jobs.Discard(errors.New("no")) }})
-	_, err := admin.Migrate(t.Context()) // moves all, and all but one stay so
+	_, err := admin.Migrate(t.Context()) // moves all sequences; all but one stay moved
 	must(t, err)
 	exec(t, dial(t, with(owner, "search_path=queue")), "restart_ids", "sqluice_job_errors")
 

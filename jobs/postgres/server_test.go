@@ -23,7 +23,7 @@ var serverTests = []engineTest{
 	{"ForeignSchemas", testForeignSchemas},
 }
 
-// A runner that comes before its server waits for it, ever more patiently; an enqueue is told at once.
+// A runner that starts before its server waits for it with growing pauses; an enqueue fails at once.
 func testServerDownAtStart(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	p := newProxy(t, url)
@@ -50,7 +50,7 @@ func testServerDownAtStart(t *testing.T, site *site) {
 	wantDone(t, client, enqueue(t, client, "k"), 1)
 	must(t, stop())
 
-	// A runner that is told to stop while it waits does.
+	// A runner that is stopped while it waits returns.
 	p.leave()
 	_, again := open(t, p.url(url))
 	other := &journal{}
@@ -118,7 +118,7 @@ func TestServerGoesAway(t *testing.T) {
 	}
 }
 
-// A database that takes no writes is said to be so, is waited for, and loses nothing.
+// A database that takes no writes is reported as such, is waited for, and loses nothing.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)
@@ -186,7 +186,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// setReadOnly does it as operators do, and ends the sessions that began before.
+// setReadOnly makes a database read-only as operators do, and ends the sessions that began before.
 func setReadOnly(t *testing.T, url, value string) {
 	t.Helper()
 	conn := dial(t, url)
@@ -196,7 +196,7 @@ func setReadOnly(t *testing.T, url, value string) {
 	}
 }
 
-// A server that has no connection left says so, and is waited for.
+// A server without a free connection is reported as such, and is waited for.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, map[string]string{"max_connections": "12", "superuser_reserved_connections": "0", "max_wal_senders": "0"})
@@ -222,7 +222,7 @@ func TestTooManyConnections(t *testing.T) {
 	log := &journal{}
 	stopOther := work(t, other, jobs.Config{Logger: slog.New(log), Queues: map[string]int{"other": 1}}, handlers{"k": nothing})
 	eventually(t, "the other runner waits", func() bool { return log.count("the database is not ready") > 2 })
-	// Those who have connections go on, with those that they have.
+	// Clients with connections continue with those.
 	eventually(t, "a job is enqueued and runs", func() bool {
 		receipt, err := client.Enqueue(t.Context(), "k", []byte("{}"))
 		if errors.Is(err, jobs.ErrUnavailable) { // all were in use
@@ -254,7 +254,7 @@ func TestTooManyConnections(t *testing.T) {
 	must(t, errors.Join(stop(), stopOther()))
 }
 
-// Nothing is written to a database that is an application's, or a later version's.
+// Nothing is written to an application's database, or to one of a later version.
 func testForeignSchemas(t *testing.T, site *site) {
 	server := site.server
 	t.Run("foreign table", func(t *testing.T) {
@@ -309,7 +309,7 @@ func testForeignSchemas(t *testing.T, site *site) {
 	})
 }
 
-// What waiting cannot mend is said at once, without the password.
+// An error that waiting cannot correct is returned at once, without the password.
 func TestWrongURLs(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)
@@ -340,7 +340,7 @@ func TestWrongURLs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, client := open(t, test.url)
 			_, enqueueErr := client.Enqueue(t.Context(), "k", []byte("{}"))
-			if !store.CanRetry(enqueueErr) { // a runner at work must not give up what it has to record
+			if !store.CanRetry(enqueueErr) { // a running runner must not give up what it has to record
 				t.Errorf("nothing that is to be written outlives: %v", enqueueErr)
 			}
 			_, migrateErr := client.Migrate(t.Context())

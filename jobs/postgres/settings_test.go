@@ -28,14 +28,14 @@ var settingsTests = []engineTest{
 	{"CloseUnderTraffic", testCloseUnderTraffic},
 }
 
-// setForAll sets something for all new connections to a database.
+// setForAll sets a parameter for all new connections to a database.
 func setForAll(t *testing.T, url, setting string) {
 	t.Helper()
 	_, err := dial(t, url).Exec(t.Context(), strings.Replace(sqlFile(t, "set_for_all", databaseOf(t, url)), "@setting", setting, 1))
 	must(t, err)
 }
 
-// timeouts are the settings of a role that end what takes long.
+// timeouts holds a role's settings that end slow statements and transactions.
 var timeouts = []string{"statement_timeout", "transaction_timeout"}
 
 // setTimeout sets a timeout for all new connections to a database, and skips the test where the server does not know it.
@@ -47,7 +47,7 @@ func setTimeout(t *testing.T, url, name, value string) {
 	setForAll(t, url, name+" = '"+value+"'")
 }
 
-// What the library does for its upkeep takes the time that it takes, whatever the role's timeouts are.
+// The library's maintenance is not limited by the role's timeouts.
 func testRecountUnderATimeout(t *testing.T, site *site) {
 	for _, name := range timeouts {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func testEnqueueUnderATimeout(t *testing.T, site *site) {
 	}
 }
 
-// What people read may be ended by them, and then the error says so.
+// They may end reads for people, and then the error says so.
 func testReadUnderATimeout(t *testing.T, site *site) {
 	for _, name := range timeouts {
 		t.Run(name, func(t *testing.T) { readUnderATimeout(t, site, name) })
@@ -113,7 +113,7 @@ func testIdleSessionTimeout(t *testing.T, site *site) {
 	must(t, callback.FlushLogger(t.Context(), store.conns.options.logger))
 	want(t, "losses in the log", log.count("lost")+log.count("no notifications"), 0)
 
-	// A migration may take longer than a session may be idle: the one that holds its lock is.
+	// A migration may take longer than the idle timeout, which applies to the session that holds its lock.
 	_, err := store.schema.migrate(t.Context(), upward, func(*goose.Provider) error {
 		other := dial(t, url)
 		eventually(t, "an idle session is ended", func() bool {
@@ -143,7 +143,7 @@ func testReadsThatCollide(t *testing.T, site *site) {
 	}
 }
 
-// Callers under way when a store is closed, and later ones, learn that it was.
+// Running calls on a store that is closed, and later ones, return that it was closed.
 func testCloseUnderTraffic(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	for range 8 {
@@ -199,7 +199,7 @@ func TestLossesAreCounted(t *testing.T) {
 	want(t, "returns that are logged", strings.Count(text.String(), "it is back"), 2)
 }
 
-// A worker for which the server has no connection left says once how many it needs. It has lost none.
+// A worker for which the server has no free connection logs once how many it needs. It has lost none.
 func TestTooFewConnections(t *testing.T) {
 	t.Parallel()
 	owner, worker := roles(t)
@@ -207,7 +207,7 @@ func TestTooFewConnections(t *testing.T) {
 	log := &journal{}
 	_, client := open(t, with(worker, "pool_max_conns=2"), WithSchema("queue"), WithLogger(slog.New(log)))
 	stop := work(t, client, jobs.Config{Logger: slog.New(log)}, handlers{"k": nothing})
-	// A busy server may count a connection for a while that was closed: a try may then fail before it comes to the lock.
+	// A busy server may count a closed connection for a while: a try may then fail before it comes to the lock.
 	const locks = "take the worker's lock"
 	eventually(t, "the runner has tried several times", func() bool { return log.count(locks) >= 4 })
 	must(t, stop())

@@ -21,12 +21,12 @@ var silenceTests = []engineTest{
 	{"StrandedAtCommit", testStrandedAtCommit},
 }
 
-// prompt has the first statement of a write on a connection that was not used for so long take no longer than within.
+// prompt limits the first statement of a write to within on a connection that was idle for rested.
 func prompt(rested, within time.Duration) Option {
 	return func(o *options) { o.rested, o.prompt = rested, within }
 }
 
-// A network that forgets connections without telling either side stops no worker: not its claims, nor its heartbeat.
+// A network that silently drops connections stops no worker: neither its claims nor its heartbeat.
 func testStrandedConnections(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	p := newProxy(t, url)
@@ -40,7 +40,7 @@ func testStrandedConnections(t *testing.T, site *site) {
 	long := enqueue(t, client, "long")
 	receive(t, "the start of the long job", started)
 	worker := func() (w inspect.WorkerInfo) {
-		eventually(t, "one worker lives", func() bool { // on a slow machine its sign of life may come late
+		eventually(t, "one worker lives", func() bool { // on a slow machine its heartbeat may come late
 			workers, err := inspect.New(client).Workers(t.Context())
 			must(t, err)
 			if len(workers) == 1 {
@@ -63,7 +63,7 @@ func testStrandedConnections(t *testing.T, site *site) {
 	must(t, stop())
 }
 
-// Whatever waits for a server that says nothing is told so in the end, and may try again.
+// Every wait for a silent server ends with an error, and may be tried again.
 func testSilentServer(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")
@@ -131,8 +131,8 @@ func testSlowStatement(t *testing.T, site *site) {
 	want(t, "status", get(t, client, id).Status, jobs.StatusCancelled)
 }
 
-// A write on a connection that the network forgot while it was not used does not wait for as long as a statement may take; and the
-// others of the pool are made anew with it.
+// A write on a connection that the network dropped while it was idle does not wait for as long as a statement may take; and the
+// pool's other connections are replaced with it.
 func testRestedConnections(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	p := newProxy(t, url)
@@ -145,7 +145,7 @@ func testRestedConnections(t *testing.T, site *site) {
 		want error
 	}{"a write": {write, nil}, "a lone statement": {lone, jobs.ErrUnknownOutcome}} {
 		useUp(t, store)()
-		for range 2 { // so that it is prepared on the connection that is used last, and next
+		for range 2 { // prepared on the connection that is used last, and next
 			must(t, lone())
 		}
 		p.strand()
@@ -159,7 +159,7 @@ func testRestedConnections(t *testing.T, site *site) {
 	}
 }
 
-// A write that hears nothing of its commit learns what became of it when the network has forgotten the other connections as well.
+// A write without an answer to its commit learns the outcome although the network has dropped the other connections as well.
 func testStrandedAtCommit(t *testing.T, site *site) {
 	for _, own := range []bool{true, false} {
 		_, reader, url := site.queue(t)
@@ -198,7 +198,7 @@ func testStrandedAtCommit(t *testing.T, site *site) {
 	}
 }
 
-// A server that does not answer in time is one that cannot be reached, which a worker waits for. A caller's own end is not.
+// A server that does not answer in time counts as unreachable, and a worker waits for it. A caller's own end does not.
 func TestInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := func(ctx context.Context) error {
@@ -220,7 +220,7 @@ func TestInTime(t *testing.T) {
 	})
 }
 
-// pgconnTimeout is as pgx tells of a context's end.
+// pgconnTimeout is pgx's error for a context's end.
 type pgconnTimeout struct{ cause error }
 
 func (e *pgconnTimeout) Error() string { return "timeout: " + e.cause.Error() }

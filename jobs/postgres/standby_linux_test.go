@@ -40,7 +40,7 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-// promoted ends the primary as a crash does, makes the standby the server, and returns a client of the same database there.
+// promoted crashes the primary, promotes the standby, and returns a client of the same database there.
 func (p *pair) promoted(t *testing.T, url string) *jobs.Client {
 	t.Helper()
 	p.standby.Promote(t)
@@ -48,7 +48,7 @@ func (p *pair) promoted(t *testing.T, url string) *jobs.Client {
 	return client
 }
 
-// deafPool makes a pool of an application whose notices the queue does not hear.
+// deafPool returns an application's pool whose notices the queue does not receive.
 func deafPool(t *testing.T, url string) *pgxpool.Pool {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), with(url, "pool_max_conns=200"))
@@ -66,8 +66,8 @@ func on(t *testing.T, pool *pgxpool.Pool, opts ...Option) (*backend, *jobs.Clien
 	return store, jobs.New(store)
 }
 
-// An acknowledged job is on the standby that is promoted, whether the standby stops or the network between both is lost. Every write
-// under the outage is of unknown outcome, also one that finds the row of an earlier try.
+// An acknowledged job is on the promoted standby, whether the standby stops or the network between both is lost. Every write during
+// the outage is of unknown outcome, also one that finds the row of an earlier try.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	for name, cut := range map[string]func(*testing.T, *pair) (mend func()){
@@ -79,7 +79,7 @@ func TestFailover(t *testing.T) {
 			const n = 200
 			p := newPair(t)
 			_, _, url := p.site.queue(t)
-			// A commit with a notification keeps those of others from being made, so that only one would wait for the standby.
+			// A commit with a notification blocks those of others, so that only one would wait for the standby.
 			brief := []Option{WithoutNotify(), silentAfter(15 * time.Second), askingFor(time.Second)}
 			_, own := open(t, with(url, "pool_max_conns=200"), brief...)
 			pool := deafPool(t, url)
@@ -148,7 +148,7 @@ func TestFailover(t *testing.T) {
 						t.Errorf("an enqueue under the outage: %v", err)
 					}
 				}
-				if i < n/2 { // these wait for as long as the server does
+				if i < n/2 { // these wait as long as the server does
 					running.Go(func() { try(context.Background()) })
 					continue
 				}
@@ -179,8 +179,8 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// A wait for the standby that a person cancels, or that ends with its session, is no success. The write is one after the standby confirmed a
-// later commit.
+// A wait for the standby that a person cancels, or that ends with its session, is no success. The write succeeds after the standby has
+// confirmed a later commit.
 func TestCancelledWait(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -231,7 +231,7 @@ func TestCancelledWait(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, end, err)
 			}
 			thaw()
-			must(t, call(t.Context())) // finds what the first call has left
+			must(t, call(t.Context())) // finds the row of the first call
 		}
 	}
 	thaw := p.standby.Freeze(t)
@@ -281,8 +281,8 @@ func addInTx(ctx context.Context, client *jobs.Client) error {
 	})
 }
 
-// While the standby does not confirm commits, a write waits longer than a connection may be silent, runners claim nothing, and say so. After it,
-// everything goes on, and no job has lost an attempt.
+// While the standby does not confirm commits, a write waits longer than a connection may be silent, and runners claim nothing and log it.
+// After that, everything continues, and no job has lost an attempt.
 func TestCommitsHang(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

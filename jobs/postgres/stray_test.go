@@ -16,7 +16,7 @@ var strayTests = []engineTest{
 	{"ClaimCutOff", testClaimCutOff},
 }
 
-// claimAs claims all pending jobs of a kind under a worker's id, behind its back.
+// claimAs claims all pending jobs of a kind under a worker's id, without its knowledge.
 func claimAs(t *testing.T, store *backend, worker int64, kind string) {
 	t.Helper()
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
@@ -32,7 +32,7 @@ func claimAs(t *testing.T, store *backend, worker int64, kind string) {
 	}))
 }
 
-// A claim that a runner does not know of is given back and costs no attempt; what the runner holds is left alone.
+// A claim that a runner does not know is released and costs no attempt; the jobs that the runner holds stay.
 func testStrayClaims(t *testing.T, site *site) {
 	store, client, _ := site.queue(t)
 	started, release := make(chan struct{}), make(chan struct{})
@@ -59,11 +59,11 @@ func testStrayClaims(t *testing.T, site *site) {
 	want(t, "status of the held job", get(t, client, held).Status, jobs.StatusRunning)
 	close(release)
 	wantDone(t, client, held, 1)
-	drain(t, client, jobs.Config{}, handlers{"stray": nothing}) // its one attempt is still before it
+	drain(t, client, jobs.Config{}, handlers{"stray": nothing}) // it still has its one attempt
 	wantDone(t, client, stray, 3)
 }
 
-// A claim whose commit was cut off, and of which the server told nothing in time, is such a stray.
+// A claim whose commit was cut off, and whose outcome the server did not report in time, is such a stray.
 func testClaimCutOff(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	p := newProxy(t, url)

@@ -29,13 +29,13 @@ var txTests = []engineTest{
 	{"TransactionsOfOtherEngines", testTransactionsOfOtherEngines},
 }
 
-// applicationTx is a transaction of the application's own, of one of the two sorts that it may have.
+// applicationTx is a transaction of the application, of one of its two sorts.
 type applicationTx struct {
 	jobs.Tx
 	commit, rollback func() error
 }
 
-// beginners begin transactions of both sorts on a database.
+// beginners returns functions that begin transactions of both sorts on a database.
 func beginners(t *testing.T, url string) map[string]func() applicationTx {
 	t.Helper()
 	pool, err := sql.Open("pgx", url)
@@ -62,14 +62,14 @@ func beginners(t *testing.T, url string) map[string]func() applicationTx {
 	}
 }
 
-// What an application's transaction adds exists, and is told to other processes, when it is committed, and only then.
+// Jobs added in an application's transaction exist, and other processes are notified, when it is committed, and only then.
 func testEnqueueInTransactions(t *testing.T, site *site) {
 	server := site.server
 	for _, schema := range []string{"", `odd "schema"`} {
 		for _, sort := range []string{"pgx", "database/sql"} {
 			t.Run(sort+" in "+schema, func(t *testing.T) {
 				url := server.Database(t)
-				opts := []Option{WithPoll(time.Minute)} // so that only the notification can be what wakes
+				opts := []Option{WithPoll(time.Minute)} // so that only the notification can wake
 				if schema != "" {
 					opts = append(opts, WithSchema(schema))
 				}
@@ -132,7 +132,7 @@ func testEnqueueInTransactions(t *testing.T, site *site) {
 	}
 }
 
-// What an application's transaction makes ready without adding it is told with the commit too. A removal is not.
+// Jobs that an application's transaction makes ready without adding them are also notified with the commit. A removal is not.
 func testChangesInTransactionsRing(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	_, silent := open(t, url, WithoutNotify())
@@ -170,8 +170,8 @@ func testChangesInTransactionsRing(t *testing.T, site *site) {
 	}
 }
 
-// A transaction whose snapshot may be older than a move adds and changes nothing. It can be gone on with, and what needs no
-// look at moves works in it.
+// A transaction whose snapshot may be older than a move adds and changes nothing. It can continue, and calls that need no
+// check for moves work in it.
 func testIsolationLevels(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	for _, level := range []pgx.TxIsoLevel{pgx.ReadUncommitted, pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {

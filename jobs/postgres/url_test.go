@@ -63,7 +63,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// An option in the URL is the option in Go; one in Go wins.
+// An option in the URL equals the option in Go; one in Go takes precedence.
 func TestParametersOfTheURL(t *testing.T) {
 	store, err := openBackend(t.Context(), "postgres://h/db?schema=My%20%22S%22&poll=250ms&notify=false&pgbouncer=1&application_name=app")
 	must(t, err)
@@ -83,7 +83,7 @@ func TestParametersOfTheURL(t *testing.T) {
 	want(t, "silent", over.conns.options.silent, true)
 }
 
-// Whatever is wrong with a URL, the error does not show its password.
+// For any invalid URL, the error does not show its password.
 func FuzzURLErrorsHidePasswords(f *testing.F) {
 	const secret = "s3cr3tw0rd"
 	for _, tail := range []string{"", "@host/db", "@host:x", "%", "/@host", "@[::1", "@h/?schema=", "#@h", "?@h/db", "@h/?sslmode=x", "@h\x00/", "@h/?poll=x&" + "a=%"} {

@@ -15,9 +15,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
-// warmDatabases lends tests a migrated database with a pool of connections. A test gives both back when it ends, emptied, and the next one
-// finds connections that know the catalog and have the statements prepared: new ones for each test are most of what the suite costs.
-// A database that a test leaves in another state is not lent again.
+// warmDatabases lends tests a migrated database with a pool of connections. A test returns both, emptied, when it ends, and the next one
+// finds connections that have cached the catalog and prepared the statements: new ones for each test are most of the suite's cost. A
+// database that a test leaves in another state is not lent again.
 type warmDatabases struct {
 	suite    *testing.T
 	server   *testdb.Postgres
@@ -29,7 +29,7 @@ type warmDatabases struct {
 	lent map[*testing.T]*warmDatabase
 }
 
-// addresses returns of a database's URL the one that a store opens, with options, and the one of the application's own pool.
+// addresses returns from a database's URL the store's URL, with options, and that of the application's own pool.
 type addresses func(url string) (store, application string, opts []postgres.Option)
 
 type warmDatabase struct {
@@ -68,7 +68,7 @@ func (w *warmDatabases) lend(t *testing.T) (database *warmDatabase, first bool) 
 	if database, ok := w.lent[t]; ok {
 		return database, false
 	}
-	// Where a test makes the schema anew, statements that were prepared before know types that are gone.
+	// After a test recreates the schema, statements that were prepared before refer to types that are gone.
 	if n := len(w.idle); n > 0 && !strings.Contains(t.Name(), "/Schema/") {
 		database, w.idle = w.idle[n-1], w.idle[:n-1]
 	} else {
@@ -121,7 +121,7 @@ func (d *warmDatabase) close(t *testing.T) {
 	}
 }
 
-// stateOf returns what the catalog says of tables, functions, triggers, types, settings and rights, and of other connections' transactions.
+// stateOf returns the catalog's state of tables, functions, triggers, types, settings and rights, and of other connections' transactions.
 func stateOf(ctx context.Context, conn *pgx.Conn) (state string, err error) {
 	err = conn.QueryRow(ctx, `
 SELECT concat_ws(' ',
@@ -137,8 +137,8 @@ SELECT concat_ws(' ',
 	return state, err
 }
 
-// emptyDatabase deletes all rows of the queue's tables, without its triggers, and has ids begin anew. A large table is made anew, since the
-// dead rows in it would cost the next tests more.
+// emptyDatabase deletes all rows of the queue's tables, without its triggers, and restarts their ids. It recreates a large table, since its
+// dead rows would cost the next tests more.
 func emptyDatabase(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, `
 SELECT format(CASE WHEN pg_relation_size(c.oid) < 1000000 THEN 'DELETE FROM %I' ELSE 'TRUNCATE %I' END, c.relname) FROM pg_class AS c
