@@ -7,8 +7,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A CHECK of the application's table holds when a trigger of the application, fired by the library's INSERT, writes to it: whatever
-// the form of the insert.
+// A CHECK of the application's table is enforced when a trigger of the application, fired by the library's INSERT, writes to it:
+// for every form of the insert.
 func TestChecksOfTheApplicationHold(t *testing.T) {
 	payload := json.RawMessage("{}")
 	for name, add := range map[string]func(*testing.T, *jobs.Client) error{

@@ -19,7 +19,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// A backup under load is a state that there was: of what was enqueued together it holds all or nothing.
+// A backup under load is a state that existed: of jobs enqueued together it holds all or none.
 func TestBackupUnderLoad(t *testing.T) {
 	_, client := queue(t)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -41,7 +41,7 @@ func TestBackupUnderLoad(t *testing.T) {
 				}
 				select {
 				case busy <- struct{}{}:
-				default: // told already
+				default: // already signalled
 				}
 			}
 		})
@@ -60,11 +60,11 @@ func TestBackupUnderLoad(t *testing.T) {
 			t.Errorf("the copy holds %d jobs, not some times three", n)
 		}
 		_, again := queueAt(t, copyPath, MustExist())
-		enqueue(t, again, "k") // it is a queue of its own
+		enqueue(t, again, "k") // it is a separate queue
 	}
 }
 
-// A backup is a database without a WAL: the first process that opens it may only be allowed to read.
+// A backup is a database without a WAL: the first process that opens it may only have the right to read.
 func TestABackupIsRead(t *testing.T) {
 	_, client := queue(t)
 	enqueue(t, client, "k")
@@ -93,7 +93,7 @@ func TestBackupRefusesAFileThatIsThere(t *testing.T) {
 	}
 }
 
-// A backup that fails leaves no file, which could be taken for one and would be in the next one's way.
+// A failed backup leaves no file, which could be mistaken for one and would block the next backup.
 func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	disk, store, client := failing(t)
 	path := filepath.Join(filepath.Dir(store.path), "backup.db")
@@ -128,7 +128,7 @@ func TestBackupRefusesNamesOfSQLite(t *testing.T) {
 	}
 }
 
-// A program that wants to read the database reads a copy, which lies nowhere afterwards.
+// A program that wants to read the database reads a copy, of which no file remains.
 func TestBackupTo(t *testing.T) {
 	store, client := queue(t)
 	id := enqueue(t, client, "k")
@@ -168,7 +168,7 @@ type refusing struct{ error }
 
 func (r refusing) Write([]byte) (int, error) { return 0, r.error }
 
-// A backup and a restore remove what killed processes left beside the path, and nothing that a live process uses.
+// A backup and a restore remove the files of killed processes beside the path, and nothing that a live process uses.
 func TestAbandonedDraftsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "jobs.db")

@@ -17,7 +17,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// step is a write of one caller: an insert, or a function that returns the ids of the jobs that it added.
+// step is a write of one caller: an insert, or a function that returns the ids of its new jobs.
 type step struct {
 	name   string
 	insert *engine.Insert
@@ -39,7 +39,7 @@ func (s step) do(store *backend, runs *int) (ids []int64, err error) {
 	return ids, err
 }
 
-// early is the earliest time of a job in microseconds, but for 0.
+// early is the earliest time of a job in microseconds, except 0.
 const early = 100_000_000_000_000
 
 func keyless(kind, payload string) db.EnqueueKeylessJobParams {
@@ -52,7 +52,7 @@ func one(arg db.EnqueueKeylessJobParams) step {
 	return step{name: arg.Kind, insert: &engine.Insert{Job: arg}}
 }
 
-// anyStep is one of the things that callers do in a transaction that they share.
+// anyStep returns a random write of a caller in a shared transaction.
 func anyStep(r *rand.Rand, i int) step {
 	arg := keyless("k", fmt.Sprintf(`{"n":%d, "s": "é\"\u0000</a>"}`, i))
 	switch r.IntN(48) {
@@ -106,8 +106,8 @@ func anyStep(r *rand.Rand, i int) step {
 	return one(arg)
 }
 
-// together runs the steps in one group, and alone each by itself. Both return the ids and the errors by step, together also how
-// often each ran.
+// together runs the steps in one group, and alone each by itself. Both return the ids and the errors by step, together also the
+// number of runs of each.
 func together(t *testing.T, store *backend, steps []step) (ids [][]int64, errs []error, runs []int) {
 	t.Helper()
 	ids, runs = make([][]int64, len(steps)), make([]int, len(steps))
@@ -165,8 +165,8 @@ func addsMany(t *testing.T, store *backend) bool {
 	return w.stmts.statements.kept[statementOf(t, "db/sqlite", "EnqueueJobs")] != nil
 }
 
-// What callers add together is what each would have added by itself, whatever triggers and indexes an application has, and whatever
-// else is done in their transaction.
+// Jobs that callers add together are equal to those that each would have added alone, with any triggers and indexes of an
+// application, and any other work in their transaction.
 func TestAlikeJobsAreWhatEachWouldBe(t *testing.T) {
 	for _, own := range []string{"", "add_beside", "ignore_some_inserts", "replace_some_inserts", "refuse_second_user", "close_queue"} {
 		for seed := range uint64(10) {
@@ -184,7 +184,7 @@ func TestAlikeJobsAreWhatEachWouldBe(t *testing.T) {
 				}
 				ids, errs, runs := together(t, grouped, steps)
 				for i, n := range runs {
-					if own == "" && (n > 1 || n == 0 && steps[i].insert == nil) { // a statement is told to the first whose job it inserts
+					if own == "" && (n > 1 || n == 0 && steps[i].insert == nil) { // a statement is reported to the first whose job it inserts
 						t.Errorf("%s, step %d ran %d times", steps[i].name, i, n)
 					}
 				}
@@ -246,7 +246,7 @@ func TestAlikeJobsAreAddedByOneStatement(t *testing.T) {
 	}
 }
 
-// Jobs that one statement inserts get the latest of their callers' times, so that no job has a time before its caller's.
+// Jobs of one statement get the latest of their callers' times, so that no job has a time before its caller's.
 func TestAlikeJobsAreOfTheLastOnesTime(t *testing.T) {
 	store, _ := queue(t)
 	steps := alikeSteps(5)
@@ -281,7 +281,7 @@ func TestAlikeJobsBesideATriggerThatAdds(t *testing.T) {
 	}
 }
 
-// A write that fails takes none of the jobs with it that were added beside it.
+// A failed write affects none of the jobs that were added beside it.
 func TestAlikeJobsBesideAnError(t *testing.T) {
 	store, _ := queue(t)
 	no := errors.New("no")
@@ -314,7 +314,7 @@ func TestAlikeJobsBesideAnError(t *testing.T) {
 	}
 }
 
-// Callers are told why a closed queue takes none of their jobs.
+// Callers get the reason why a closed queue accepts none of their jobs.
 func TestAlikeJobsOfAClosedQueue(t *testing.T) {
 	store, client := queue(t)
 	exec(t, plain(t, store.path), "close_queue")
@@ -394,7 +394,7 @@ func TestEnqueueThatIsRolledBack(t *testing.T) {
 	}
 }
 
-// Among jobs of one statement and others each has the id that its caller is told.
+// Among jobs of one statement and others, each caller gets the id of its job.
 func TestInsertOfAClaimedJobAmongAlikeJobs(t *testing.T) {
 	c := newClaimer(t)
 	var steps []step

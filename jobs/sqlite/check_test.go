@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// wrapped is a driver around modernc's, as those that trace statements are. change may alter what a statement gets; nil alters nothing.
+// wrapped is a driver around modernc's, such as one that traces statements. change may alter a statement's arguments; nil alters nothing.
 type wrapped struct {
 	inner  driver.Driver
 	change func(query string, args []driver.NamedValue) (string, []driver.NamedValue)
@@ -55,7 +55,7 @@ func (c wrappedConn) changed(query string, args []driver.NamedValue) (string, []
 	return c.driver.change(query, args)
 }
 
-// connector opens connections of a driver that has no name.
+// connector opens connections of a driver without a registered name.
 type connector struct {
 	driver driver.Driver
 	name   string
@@ -64,7 +64,7 @@ type connector struct {
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.name) }
 func (c connector) Driver() driver.Driver                        { return c.driver }
 
-// around returns a pool on a file, whose driver is wrapped.
+// around returns a pool on a file, with a wrapped driver.
 func around(t *testing.T, path string, change func(string, []driver.NamedValue) (string, []driver.NamedValue)) *sql.DB {
 	t.Helper()
 	pool := sql.OpenDB(connector{wrapped{&sqlite.Driver{}, change}, "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(30000)"})
@@ -98,7 +98,7 @@ func TestAWrappedDriverIsTaken(t *testing.T) {
 	}
 }
 
-// Another library has other options. One of the very same build does not see this copy's databases in memory, which only New looks at.
+// Another library has other options. One of the same build does not see this copy's in-memory databases, which only New checks.
 func TestADriverOfAnotherSQLiteIsRefused(t *testing.T) {
 	store, client := queue(t)
 	otherBuild := func(query string, args []driver.NamedValue) (string, []driver.NamedValue) {

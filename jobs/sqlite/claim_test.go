@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// claimer is a worker with a store of its own, whose statements a test makes by hand.
+// claimer is a worker with its own store, whose statements a test runs itself.
 type claimer struct {
 	store  *backend
 	client *jobs.Client
@@ -84,7 +84,7 @@ func (c *claimer) job(t *testing.T, id int64) jobs.Job {
 	return job
 }
 
-// Two queues that are alike are claimed from in the two ways.
+// Two equal queues are claimed from in the two ways.
 func TestClaimInStepsIsAClaim(t *testing.T) {
 	var claimed [2][][]db.ClaimJobsRow
 	for i, steps := range []bool{false, true} {
@@ -117,7 +117,7 @@ func TestClaimInStepsIsAClaim(t *testing.T) {
 	}
 }
 
-// A claim in steps gives every column that one statement gives.
+// A claim in steps returns every column that one statement returns.
 func TestClaimInStepsGivesEveryColumn(t *testing.T) {
 	crash := func(c *claimer) { exec(t, plain(t, c.store.path), "crash_jobs") }
 	release := func(c *claimer) {
@@ -209,7 +209,7 @@ func TestClaimInStepsLeavesWhatATriggerIgnores(t *testing.T) {
 	}
 }
 
-// The statements for ranges and for lists of ids are fenced for each.
+// The statements for ranges and for lists of ids apply the fence to each id.
 func TestCompletionOfManyIsFenced(t *testing.T) {
 	c := newClaimer(t)
 	c.add(t, "a", 0, 40)
@@ -219,7 +219,7 @@ func TestCompletionOfManyIsFenced(t *testing.T) {
 	}
 	lost, again, gone := ids[3], ids[12], ids[25]
 	c.write(t, func(ctx context.Context, q db.Querier) error {
-		// One is given back, one is claimed once more, by the same worker, and one has ended.
+		// One is released, one is claimed once more, by the same worker, and one has ended.
 		for _, id := range []int64{lost, again} {
 			if _, err := q.ReturnJob(ctx, db.ReturnJobParams{Status: "pending", Uncounted: 1, Now: 0, ID: id, Attempt: 1, WorkerID: c.id}); err != nil {
 				return err
@@ -252,7 +252,7 @@ func TestCompletionOfManyIsFenced(t *testing.T) {
 		t.Errorf("%d jobs were completed twice", done)
 	}
 
-	// A list that is written in another way is completed as well.
+	// A list in another notation is completed as well.
 	c.write(t, func(ctx context.Context, q db.Querier) error {
 		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: 0, WorkerID: c.id, Attempt: 1, Ids: fmt.Sprintf("[ %d ]", left)})
 		if err == nil && n != 1 {

@@ -17,8 +17,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A folder without permission to enter stops writes only while that lasts: a runner retries what it has to record, and no
-// enqueue is acknowledged meanwhile.
+// A folder without permission to enter stops writes only for that time: a runner retries its records, and no enqueue is
+// acknowledged meanwhile.
 func TestFolderClosedForAWhile(t *testing.T) {
 	store, client := queue(t)
 	enqueue(t, client, "k")
@@ -40,12 +40,12 @@ func TestFolderClosedForAWhile(t *testing.T) {
 	enqueue(t, client, "k")
 }
 
-// TestFolderClosedDuringACommit closes the folder while two writes are committed together: what the look after the commit finds
-// must not have them written once more.
+// TestFolderClosedDuringACommit closes the folder while two writes are committed together: the finding of the check after the
+// commit must not cause a second write.
 func TestFolderClosedDuringACommit(t *testing.T) {
 	store, _ := queue(t)
 	dir := filepath.Dir(store.path)
-	store.files.every, store.files.looked = time.Hour, time.Time{} // the next write looks, and those after it do not
+	store.files.every, store.files.looked = time.Hour, time.Time{} // the next write checks, and later ones do not
 	first, rest := make(chan struct{}), make(chan struct{})
 	ended, done := make(chan error, 1), make(chan error, 2)
 	go func() {
@@ -60,7 +60,7 @@ func TestFolderClosedDuringACommit(t *testing.T) {
 	var runs atomic.Int64
 	for range 2 {
 		go func() {
-			runtime.LockOSThread() // and with the goroutine its thread ends, which has become another user's
+			runtime.LockOSThread() // the goroutine's end also ends its thread, which has changed its user
 			done <- store.Write(t.Context(), func(context.Context, db.Querier) error {
 				if runs.Add(1) == 2 {
 					return errors.Join(os.Chmod(dir, 0), becomeOther())
@@ -101,7 +101,7 @@ func whileClosed(t *testing.T, dir string, fn func() error) error {
 	return fn()
 }
 
-// becomeOther makes the thread of a process of root another user's, as far as files go.
+// becomeOther changes the file-system user of root's thread.
 func becomeOther() error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A worker that cannot write its end any more must be found dead by its lock, and not keep its jobs for a lease.
+// A worker that can no longer write its end must be found dead by its lock, and not keep its jobs for a lease.
 func TestStoreClosedUnderAWorker(t *testing.T) {
 	store, client := queue(t)
 	id := enqueue(t, client, "k")

@@ -59,7 +59,7 @@ func opener(t *testing.T) conformance.Open {
 	}
 }
 
-// migratedFile is an empty queue's file: to copy it costs less than to migrate for every test.
+// migratedFile returns an empty queue's file: copying it costs less than migrating for every test.
 func migratedFile(t *testing.T) []byte {
 	path := filepath.Join(t.TempDir(), "migrated.db")
 	store, err := sqlite.Open(t.Context(), path)
@@ -69,7 +69,7 @@ func migratedFile(t *testing.T) []byte {
 	if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil { // which moves what the WAL holds into the file
+	if err := store.Close(); err != nil { // moves the WAL's contents into the file
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -110,7 +110,7 @@ func openWith(t *testing.T, path string, opts ...sqlite.Option) conformance.Stor
 	return engine{port.StoreOf(store), store, pool}
 }
 
-// publicStore is the store as programs have it.
+// publicStore is the store's exported type.
 type publicStore = sqlite.Store
 
 func (e engine) Close() error { return e.publicStore.Close() }
@@ -125,7 +125,7 @@ func (e engine) Begin(ctx context.Context) (conformance.Tx, error) {
 
 func (e engine) BeginSQL(ctx context.Context) (*sql.Tx, error) { return e.pool.BeginTx(ctx, nil) }
 
-// LeaveLock makes the file that a worker's process leaves when it is killed: the kernel drops the lock, not the file.
+// LeaveLock creates the file that a killed worker's process leaves: the kernel drops the lock, not the file.
 func (e engine) LeaveLock(key string) error {
 	return os.WriteFile(filepath.Join(e.Path()+"-sqluice", "worker-"+key+".lock"), nil, 0o600)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// Workers of a crowd leave news alone for a while after they looked in vain, and stand back before they claim. A job that
-// comes meanwhile is run all the same, and by one of them.
+// Many workers ignore new events for a while after they looked in vain, and pause before they claim. A job that comes
+// meanwhile still runs, and on one of them.
 func TestACrowdMissesNoJob(t *testing.T) {
 	const workers, each = 12, 60
 	first, client := queue(t)

@@ -33,7 +33,7 @@ func lockFile(t *testing.T, store conformance.Store) (release func()) {
 	}
 }
 
-// holdGate keeps the gate shut, as a stopped process does.
+// holdGate keeps the gate locked, as a stopped process does.
 func holdGate(t *testing.T, store conformance.Store) (release func()) {
 	file, err := os.OpenFile(filepath.Join(store.(engine).Path()+"-sqluice", "gate"), os.O_RDWR, 0)
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// failing opens a queue whose disk can be made to fail.
+// failing opens a queue on a disk that can be made to fail.
 func failing(t *testing.T, opts ...Option) (*faultvfs.FS, *backend, *jobs.Client) {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,14 +28,14 @@ func failing(t *testing.T, opts ...Option) (*faultvfs.FS, *backend, *jobs.Client
 	return disk, store, client
 }
 
-// afterDeath opens what the next process finds when this one dies now.
+// afterDeath opens the database as the next process finds it if this one dies now.
 func afterDeath(t *testing.T, path string) *jobs.Client {
 	t.Helper()
 	_, client := queueAt(t, imageOf(t, path), MustExist())
 	return client
 }
 
-// imageOf copies what a database would be if all its processes died now.
+// imageOf copies the database as it would be if all its processes died now.
 func imageOf(t *testing.T, path string) string {
 	t.Helper()
 	image := filepath.Join(t.TempDir(), filepath.Base(path))
@@ -62,7 +62,7 @@ func TestACommitWhoseSyncFailsIsOfUnknownOutcome(t *testing.T) {
 	if job, err := afterDeath(t, store.path).Get(t.Context(), 2); err != nil || job.Kind != "k" {
 		t.Errorf("after a death the job is %v, %v", job, err)
 	}
-	// The next write takes its place.
+	// The next write replaces it.
 	if id := enqueue(t, client, "other"); id != 2 {
 		t.Errorf("the next job is %d", id)
 	}
@@ -71,7 +71,7 @@ func TestACommitWhoseSyncFailsIsOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// A full disk is found before the commit is in the WAL.
+// A full disk is detected before the commit is in the WAL.
 func TestACommitOnAFullDiskHasFailed(t *testing.T) {
 	for _, fault := range []faultvfs.Fault{faultvfs.Full, faultvfs.Short} {
 		disk, store, client := failing(t)
@@ -86,7 +86,7 @@ func TestACommitOnAFullDiskHasFailed(t *testing.T) {
 	}
 }
 
-// A group whose commit is in doubt is run again one by one. A write that succeeds then is committed. The outcome of a write that
+// A group whose commit is in doubt is run again one by one. A write that then succeeds is committed. The outcome of a write that
 // fails is unknown, whatever the second failure was: it may have been committed with the group.
 func TestAGroupInDoubt(t *testing.T) {
 	disk, store, _ := failing(t, WithDurability(Full))
@@ -127,7 +127,7 @@ func TestAGroupInDoubt(t *testing.T) {
 	}
 }
 
-// A runner that starts while the disk fails waits for it, as for one that is full.
+// A runner that starts while the disk fails waits for it, as for a full one.
 func TestTheDiskFailsAtTheStart(t *testing.T) {
 	disk, _, client := failing(t)
 	const always = 1 << 30
@@ -144,7 +144,7 @@ func TestTheDiskFailsAtTheStart(t *testing.T) {
 	must(t, stop())
 }
 
-// The files beside the database may be what the disk has no room for.
+// The disk may have no room for the files beside the database.
 func TestFaultsOfTheSystem(t *testing.T) {
 	store, _ := queue(t)
 	for number, want := range map[syscall.Errno]error{syscall.ENOSPC: jobs.ErrFull, syscall.EDQUOT: jobs.ErrFull, syscall.EIO: jobs.ErrDisk} {
@@ -158,7 +158,7 @@ func TestFaultsOfTheSystem(t *testing.T) {
 	}
 }
 
-// The end of an attempt whose commit is of unknown outcome is written again, and counts once.
+// The end of an attempt whose commit has an unknown outcome is written again, and counts once.
 func TestAnEndOfUnknownOutcomeIsWrittenAgain(t *testing.T) {
 	disk, _, client := failing(t, WithDurability(Full))
 	id := enqueue(t, client, "k")

@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A drain beside a job that it sees and cannot claim, as one that is pending before its time, tries less and less often.
+// A drain beside a job that it sees and cannot claim, such as one that is pending before its time, tries less and less often.
 func TestDrainBesideAJobBeforeItsTime(t *testing.T) {
 	ahead, there := queue(t, WithClock(func() time.Time { return time.Now().Add(time.Hour) }))
 	enqueue(t, there, "k")

@@ -12,8 +12,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// Middleware around enqueues sees the jobs to enqueue, and may change or refuse them; middleware around runs sees what a handler
-// is given and what it returns.
+// Middleware around enqueues gets the jobs to enqueue, and may change or refuse them; middleware around runs gets a handler's
+// arguments and result.
 func Example_middleware() {
 	ctx := context.Background()
 	store, closeStore := openStore(ctx)
@@ -57,8 +57,8 @@ func Example_middleware() {
 	// asks to be done
 }
 
-// An observer is told what happens, and changes nothing. Package metrics has one for Prometheus, package telemetry one for
-// OpenTelemetry.
+// An observer gets a process's events, and changes nothing. Package metrics has one for Prometheus, package telemetry one
+// for OpenTelemetry.
 func Example_observer() {
 	ctx := context.Background()
 	store, closeStore := openStore(ctx, sqlite.WithObserver(&jobs.Observer{

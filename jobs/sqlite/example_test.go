@@ -44,7 +44,7 @@ func Example() {
 	// Output: Hello, Ada
 }
 
-// A live job with the same unique key is found instead of a second one added.
+// A live job with the same unique key is found, and no second one is added.
 func ExampleOpen_unique() {
 	ctx := context.Background()
 	client, closeStore := openQueue(ctx)
@@ -58,7 +58,7 @@ func ExampleOpen_unique() {
 	// Output: true true
 }
 
-// A job that is enqueued in a transaction exists when and only when the transaction commits.
+// A job that is enqueued in a transaction exists if and only if the transaction commits.
 func ExampleTx() {
 	ctx := context.Background()
 	pool, client, closeBoth := openShared(ctx)
@@ -109,14 +109,14 @@ func ExampleTx_complete() {
 	// Output: done "greeted"
 }
 
-// check stands for a program's own way to deal with errors.
+// check represents a program's own error handling.
 func check(err error) {
 	if err != nil {
 		log.Panic(err)
 	}
 }
 
-// tempFile is a path in a new folder of its own.
+// tempFile returns a path in a new folder.
 func tempFile() string {
 	folder, err := os.MkdirTemp("", "sqluice-example-")
 	check(err)

@@ -25,7 +25,7 @@ func TestUnnumbered(t *testing.T) {
 	}
 }
 
-// A statement that inserts no row has no id, whatever was inserted before it.
+// A statement that inserts no row has no id, after any earlier insert.
 func TestIDOfNoRow(t *testing.T) {
 	store, client := queue(t)
 	enqueue(t, client, "k")
@@ -47,7 +47,7 @@ func TestIDOfNoRow(t *testing.T) {
 	}))
 }
 
-// What the driver cannot take or prepare is an error of the statement, and nothing of it is kept.
+// A statement that the driver cannot run or prepare returns an error, and nothing of it is kept.
 func TestExecThatCannotRun(t *testing.T) {
 	store, _ := queue(t)
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {

@@ -5,13 +5,13 @@ import (
 	"database/sql"
 )
 
-// HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
+// HoldInspections holds all connections that Inspect may use at once, as long reads do, until release is called.
 func (store *Store) HoldInspections(ctx context.Context) (release func(), err error) {
 	s := store.backend
 	var held []*sql.Conn
 	release = func() {
 		for _, conn := range held {
-			_ = conn.Close() // which gives it back
+			_ = conn.Close() // returns it to the pool
 		}
 	}
 	for range s.pools.inspectDB.Stats().MaxOpenConnections {

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/internal/test/conformance"
 )
 
-// What docs/security.md says removes all bytes of what was forgotten, while the queue is open.
+// The measures in docs/security.md remove all bytes of forgotten data, while the queue is open.
 func TestWhatIsForgottenIsInNoFile(t *testing.T) {
 	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// withPages makes SQLite say that the disk is full when the database has so many pages.
+// withPages makes SQLite report a full disk when the database has n pages.
 func withPages(n int64) Option { return func(o *options) { o.pages = n } }
 
-// A full database is an error to the enqueuer; the runner goes on when there is room again, and no job is lost or
+// A full database is an error to the enqueuer; the runner continues when there is room again, and no job is lost or
 // counted as failed.
 func TestFull(t *testing.T) {
 	store, client := queue(t, withPages(400))
-	other := plain(t, store.path) // it is not held to the limit
+	other := plain(t, store.path) // without the limit
 	exec(t, other, "create_filler")
 	exec(t, other, "fill", 800_000)
 
@@ -30,7 +30,7 @@ func TestFull(t *testing.T) {
 		"big": func(_ context.Context, job jobs.Job) error {
 			close(started)
 			<-release
-			return job.SetResult(strings.Repeat("x", 200_000)) // needs pages that are not there
+			return job.SetResult(strings.Repeat("x", 200_000)) // needs pages beyond the limit
 		},
 		"small": nothing,
 	})
@@ -74,7 +74,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// A runner that is stopped while the disk is full ends in its time. What it could not record runs again at no cost.
+// A runner that is stopped while the disk is full stops within its limit. Unrecorded attempts run again without being counted.
 func TestStopWhileFull(t *testing.T) {
 	store, client := queue(t, withPages(400))
 	other := plain(t, store.path)
@@ -87,7 +87,7 @@ func TestStopWhileFull(t *testing.T) {
 		"big": func(_ context.Context, job jobs.Job) error {
 			close(started)
 			<-release
-			return job.SetResult(strings.Repeat("x", 800_000)) // needs pages that are not there
+			return job.SetResult(strings.Repeat("x", 800_000)) // needs pages beyond the limit
 		},
 	})
 	receipt, err := client.Enqueue(t.Context(), "big", json.RawMessage("1"), jobs.MaxAttempts(1))

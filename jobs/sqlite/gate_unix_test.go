@@ -30,7 +30,7 @@ func gates(t *testing.T) (*gate, *gate) {
 	return a, b
 }
 
-// pass waits for a gate without a limit, and returns what opens it again.
+// pass waits for a gate without a limit, and returns a function that unlocks it.
 func pass(t *testing.T, g *gate) (open func()) {
 	open, err := g.lock(context.Background())
 	if err != nil {
@@ -91,14 +91,14 @@ func TestCancelledAtTheGate(t *testing.T) {
 	}
 }
 
-// A process that holds the gate may be stopped: others go without, and pass in turn again when it goes on.
+// A process that holds the gate may be stopped: others write without it, and in turn again when it continues.
 func TestGateIsGivenUp(t *testing.T) {
 	stopped, other := gates(t)
 	open := pass(t, stopped)
 	passed := make(chan struct{})
 	go func() {
 		pass(t, other)()
-		pass(t, other)() // at once: a wait goes on
+		pass(t, other)() // at once: an earlier wait still runs
 		close(passed)
 	}()
 	receive(t, "the way past a gate that stays shut", passed)
@@ -124,7 +124,7 @@ func TestGateIsGivenUp(t *testing.T) {
 	receive(t, "the gate", shut)()
 }
 
-// A writer does not go past the gate while others write: its turn comes.
+// A writer does not skip the gate while others write: its turn comes.
 func TestGateIsNotGivenUpWhileOthersWrite(t *testing.T) {
 	holder, other := gates(t)
 	looked := make(chan struct{}, 2*gateMost)

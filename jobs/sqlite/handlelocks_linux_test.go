@@ -16,10 +16,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// lockingVariable names the part that a process of this test plays. How SQLite locks is fixed by the first lock in a process.
+// lockingVariable names the role of a process of this test. The first lock in a process determines how SQLite locks.
 const lockingVariable = "SQLUICE_TEST_LOCKING"
 
-// playsLocking runs this binary again as another process, which plays a part with the database in a folder.
+// playsLocking runs this binary again as another process, in a role with the database in a folder.
 func playsLocking(t *testing.T, part, folder string) {
 	t.Helper()
 	program, err := os.Executable()
@@ -31,8 +31,8 @@ func playsLocking(t *testing.T, part, folder string) {
 	}
 }
 
-// A program that has opened other SQLite files before the queue's has the locks that a read of the file does not drop; and where it
-// turned them off, the store says so.
+// A program that has opened other SQLite files before the queue's has locks that a read of the file does not drop; and if it turned
+// them off, the store says so.
 func TestLocksOfHandles(t *testing.T) {
 	playsLocking(t, "first another file", t.TempDir())
 	playsLocking(t, "turned off", t.TempDir())
@@ -55,7 +55,7 @@ func TestLockingPart(t *testing.T) {
 		if health := store.Health(); len(health) != 1 || !strings.Contains(health[0], "backup") {
 			t.Errorf("the store's health is %q", health)
 		}
-		must(t, store.Close()) // which waits for the log
+		must(t, store.Close()) // waits for the log
 		if !log.holds("must not be read as a file") {
 			t.Error("the log says nothing")
 		}
@@ -73,8 +73,8 @@ func openAnother(t *testing.T, folder string) {
 	exec(t, plain(t, filepath.Join(folder, "another.db")), "create_filler")
 }
 
-// readTheFile reads the database file of a queue in an application's pool, and lets another process use it then. Without locks of
-// handles that one may be the last to close it, and take the WAL away.
+// readTheFile reads the database file of a queue in an application's pool, and then lets another process use it. Without locks of
+// handles that process may be the last to close it, and remove the WAL.
 func readTheFile(t *testing.T, folder string) {
 	path := filepath.Join(folder, "jobs.db")
 	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")

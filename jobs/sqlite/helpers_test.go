@@ -17,7 +17,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// hang is when a test that waits for something is given up: no test depends on how long anything takes.
+// hang is the time after which a waiting test fails: no test depends on how long anything takes.
 const hang = 2 * time.Minute
 
 // queue opens and migrates a database in a folder of the test's own.
@@ -47,7 +47,7 @@ func plain(t *testing.T, path string) *sql.DB {
 	return pool
 }
 
-// statement is the text of a file in testdata, or else of one of the package's own.
+// statement returns the text of a file in testdata, or else of one of the package.
 func statement(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name+".sql"))
@@ -64,7 +64,7 @@ func exec(t *testing.T, pool *sql.DB, name string, args ...any) {
 	must(t, err)
 }
 
-// scan reads the one value that a statement gives.
+// scan returns the single value that a statement returns.
 func scan[T any](t *testing.T, pool *sql.DB, name string, args ...any) T {
 	t.Helper()
 	var v T
@@ -140,13 +140,13 @@ func work(t *testing.T, client *jobs.Client, config jobs.Config, handlers map[st
 		})
 		return result
 	}
-	t.Cleanup(func() { _ = stop() }) // its error is the business of the test that asks for it
+	t.Cleanup(func() { _ = stop() }) // a test that needs its error calls stop itself
 	return stop
 }
 
 func nothing(context.Context, jobs.Job) error { return nil }
 
-// journal keeps what is logged.
+// journal records log lines.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -173,7 +173,7 @@ func handlersOf(kind string) map[string]func(context.Context, jobs.Job) error {
 	return map[string]func(context.Context, jobs.Job) error{kind: nothing}
 }
 
-// dataVersionOf changes when another connection has committed.
+// dataVersionOf returns a number that changes when another connection has committed.
 func dataVersionOf(t *testing.T, pool *sql.DB) int64 {
 	t.Helper()
 	var version int64

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// settle takes the wakes that a listener gets for having come.
+// settle takes a new listener's first wakes.
 func settle(t *testing.T, wake <-chan struct{}) {
 	t.Helper()
 	receive(t, "the first wake", wake)
@@ -60,7 +60,7 @@ func TestWakeGoesBySignal(t *testing.T) {
 	stopEnd() // twice does no harm
 }
 
-// A listener for changes of any kind hears of writes that are not announced; other listeners do not.
+// A listener for changes of any kind is woken by writes that are not announced; other listeners are not.
 func TestWriteIsAChange(t *testing.T) {
 	store, _ := queue(t)
 	changed, stopChanged := store.Listen(core.WorkReady|core.JobEnded|core.ChangesOnly, nil)
@@ -80,7 +80,7 @@ func TestWatchRunsWhileListenersExist(t *testing.T) {
 		return store.hub.stopWatch != nil
 	}
 	for range 3 {
-		wake, stopA := store.Listen(core.WorkReady, nil) // which begins to watch, and so has the first wake
+		wake, stopA := store.Listen(core.WorkReady, nil) // starts the watch, and so gets the first wake
 		_, stopB := store.Listen(core.JobEnded, nil)
 		if !watching() {
 			t.Error("no watch runs")
@@ -97,7 +97,7 @@ func TestWatchRunsWhileListenersExist(t *testing.T) {
 	}
 }
 
-// A listener that leaves does not wait for what the watch waits for: a write that waits for another program's.
+// A listener that leaves does not wait for the watch, which waits for a write that waits for another program's.
 func TestLeavingWaitsForNoWrite(t *testing.T) {
 	store, _ := queue(t)
 	store.writer.stmts.Lock()

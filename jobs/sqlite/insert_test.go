@@ -20,7 +20,7 @@ func payloads(list string, count int) iter.Seq2[engine.Payloads, error] {
 	return func(yield func(engine.Payloads, error) bool) { yield(engine.Payloads{List: list, Count: count}, nil) }
 }
 
-// without returns the columns that an insert of many jobs has beside the payloads.
+// without returns the columns of an insert of many jobs without the payloads.
 func without(arg db.EnqueueJobsParams) db.EnqueueKeylessJobParams {
 	return db.EnqueueKeylessJobParams{
 		Kind: arg.Kind, Queue: arg.Queue, Status: arg.Status, Priority: arg.Priority, RunAfter: arg.RunAfter, MaxAttempts: arg.MaxAttempts,
@@ -111,7 +111,7 @@ func claimed(arg db.EnqueueClaimedJobParams) engine.Insert {
 	}
 }
 
-// A job that is inserted as claimed is the same whichever statement inserts it, and is declined by both.
+// A job inserted as claimed is the same whichever statement inserts it, and is declined by both.
 func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	c := newClaimer(t)
 	pool := plain(t, c.store.path)
@@ -185,8 +185,8 @@ func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	both("an ended worker", little, true)
 }
 
-// A trigger that makes a job that is inserted as claimed another worker's, another queue's or one for later is noticed, and the insert
-// is undone. Of all else the worker gets what the trigger has left.
+// If a trigger gives a job inserted as claimed another worker or queue, or a later time, the insert is undone. Otherwise the worker
+// gets the job as the trigger has left it.
 func TestClaimedJobThatATriggerChanges(t *testing.T) {
 	c := newClaimer(t)
 	pool := plain(t, c.store.path)
@@ -219,7 +219,7 @@ func TestClaimedJobThatATriggerChanges(t *testing.T) {
 	}
 }
 
-// Many jobs are the same whichever statement inserts them, and their ids are theirs.
+// Many jobs are the same whichever statement inserts them, and callers get their ids.
 func TestInsertOfManyAddsTheSame(t *testing.T) {
 	store, _ := queue(t)
 	for name, arg := range map[string]db.EnqueueJobsParams{
@@ -283,11 +283,11 @@ func TestInsertOfManyBesideTriggers(t *testing.T) {
 	}
 }
 
-// No job is added where a trigger or a move forbids it, and that is told.
+// No job is added where a trigger or a move forbids it, and the caller gets an error.
 func TestInsertOfManyThatIsRefused(t *testing.T) {
 	for name, want := range map[string]error{"close_queue": jobs.ErrMoved, "ignore_inserts": engine.ErrNotAdded} {
 		store, client := queue(t)
-		enqueue(t, client, "before") // whose id must not be taken for that of a job that is not added
+		enqueue(t, client, "before") // its id must not be taken for that of a job that is not added
 		exec(t, plain(t, store.path), name)
 		_, err := client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("1")})
 		if !errors.Is(err, want) {

@@ -31,7 +31,7 @@ func TestNothingIsLeaked(t *testing.T) {
 		must(t, stop())
 		must(t, store.Close())
 	}
-	cycle() // what the process opens once
+	cycle() // for resources that the process opens once
 	files, goroutines := descriptors(t), runtime.NumGoroutine()
 	for range 10 {
 		cycle()

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// Another program that keeps the write lock makes writes fail, all that wait at once, and reads go on.
+// While another program keeps the write lock, all waiting writes fail at once, and reads continue.
 func TestLocked(t *testing.T) {
 	store, client := queue(t)
 	id := enqueue(t, client, "k")
@@ -98,7 +98,7 @@ func TestLockedAtTheStop(t *testing.T) {
 	must(t, foreign.Rollback())
 }
 
-// The end of an attempt that cannot be recorded for longer than its lease is recorded later all the same.
+// The end of an attempt that cannot be recorded for longer than its lease is still recorded later.
 func TestLockedForLongerThanTheLease(t *testing.T) {
 	store, client := queue(t)
 	log := &journal{}
@@ -128,7 +128,7 @@ func TestLockedForLongerThanTheLease(t *testing.T) {
 }
 
 // The ends of many attempts that another program's lock kept from being recorded are all recorded before anything else happens once the
-// lock is free, in few transactions, and none is taken for a crash.
+// lock is free, in few transactions, and none counts as a crash.
 func TestManyEndsAfterALock(t *testing.T) {
 	const n = 20
 	var mu sync.Mutex
@@ -207,7 +207,7 @@ func TestManyEndsAfterALock(t *testing.T) {
 	must(t, errors.Join(stop(), stopOther()))
 }
 
-// An outcome that the database never takes does not hold up the others.
+// An outcome that the database never accepts does not delay the others.
 func TestRefusedOutcome(t *testing.T) {
 	store, client := queue(t)
 	exec(t, plain(t, store.path), "refuse_poison")

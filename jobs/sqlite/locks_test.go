@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// The folder of lock files may have been deleted under living workers: then only their leases can tell.
+// The folder of lock files may have been deleted under living workers: then only their leases decide.
 func TestALockFileThatIsGoneSaysNothing(t *testing.T) {
 	store, _ := queue(t)
 	key, release, err := store.WorkerLocks().HoldWorkerLock(t.Context())

@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// A migration waits for a read under way, and meanwhile no other read or write of the store does.
+// A migration waits for a running read, and meanwhile no other read or write of the store waits.
 func TestMigrateBesideALongRead(t *testing.T) {
 	store, client := queue(t)
 	begun, end, read := make(chan struct{}), make(chan struct{}), make(chan error, 1)

@@ -24,7 +24,7 @@ func (c *changesBetween) QueryRowContext(ctx context.Context, query string, args
 	return c.statementPool.QueryRowContext(ctx, query, args...)
 }
 
-// The versions are read right when another process commits a migration, or undoes one, while they are read.
+// The versions are read correctly when another process commits or undoes a migration during the read.
 func TestSchemaReadWhileItChanges(t *testing.T) {
 	downTo := func(store *backend, version int64) {
 		for {

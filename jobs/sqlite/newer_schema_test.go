@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A schema that is newer than the library is left alone.
+// A schema that is newer than the library is not changed.
 func TestNewerSchema(t *testing.T) {
 	store, client := queue(t)
 	enqueue(t, client, "k")
@@ -18,7 +18,7 @@ func TestNewerSchema(t *testing.T) {
 	exec(t, foreign, "claim_newer_schema", 999)
 	must(t, store.Close())
 
-	foreign.SetMaxOpenConns(1) // data_version counts the commits of others as one connection sees them
+	foreign.SetMaxOpenConns(1) // data_version counts the commits of others for one connection
 	before := dataVersionOf(t, foreign)
 	newer, err := openBackend(t.Context(), store.path)
 	must(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A program that adds jobs and reads by the writer's connection has no other one. While a transaction goes on there, or another such read,
-// nothing waits: the caller is told to read elsewhere.
+// A program that adds jobs and reads by the writer's connection has no other one. During a transaction there, or another such read,
+// nothing waits: the caller must read elsewhere.
 func TestReadByTheWriter(t *testing.T) {
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -56,7 +56,7 @@ func TestReadByTheWriter(t *testing.T) {
 	}
 }
 
-// A function that reads by the writer's connection, and uses the store itself, is told so: it would wait for its own end.
+// A function that reads by the writer's connection, and uses the store itself, gets an error: it would wait for its own end.
 func TestNothingIsDoneInAReadByTheWriter(t *testing.T) {
 	store, _ := queue(t)
 	nothing := func(context.Context, db.Querier) error { return nil }
@@ -76,7 +76,7 @@ func TestNothingIsDoneInAReadByTheWriter(t *testing.T) {
 	must(t, store.Write(t.Context(), nothing))
 }
 
-// While Close waits for a read by the writer's connection, others are told that the store is closed.
+// While Close waits for a read by the writer's connection, other calls return that the store is closed.
 func TestCloseBesideAReadByTheWriter(t *testing.T) {
 	store, _ := queue(t)
 	closed := make(chan error)

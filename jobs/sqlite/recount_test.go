@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// wantEnded compares the counts of one queue and kind with how many jobs ended by each status.
+// wantEnded compares the counts of one queue and kind with the numbers of ended jobs by status.
 func wantEnded(t *testing.T, client *jobs.Client, want map[jobs.Status]int64) {
 	t.Helper()
 	counts, err := inspect.New(client).Counts(t.Context())
@@ -39,14 +39,14 @@ func TestRecountInSteps(t *testing.T) {
 	wantEnded(t, client, map[jobs.Status]int64{jobs.StatusDone: rows - rows/10, jobs.StatusFailed: rows / 10})
 }
 
-// What is written between the snapshot of a recount and its own write is counted once.
+// Jobs written between the snapshot of a recount and its own write are counted once.
 func TestRecountThatWritesLater(t *testing.T) {
 	store, client := queue(t)
 	exec(t, plain(t, store.path), "add_ended_jobs", 10)
 	missing, err := store.upkeep.missingCounts(t.Context())
 	must(t, err)
 
-	must(t, client.Delete(t.Context(), 10)) // which failed
+	must(t, client.Delete(t.Context(), 10)) // it failed
 	must(t, client.Delete(t.Context(), 9))
 	_, err = client.Cancel(t.Context(), enqueue(t, client, "k"))
 	must(t, err)
@@ -54,7 +54,7 @@ func TestRecountThatWritesLater(t *testing.T) {
 	drainAll(t, client)
 	must(t, client.Delete(t.Context(), id))
 	enqueue(t, client, "k")
-	drainAll(t, client) // which adds the notes up
+	drainAll(t, client) // adds the notes up
 
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error { return missing.Write(ctx, q, 0) }))
 	wantEnded(t, client, map[jobs.Status]int64{jobs.StatusDone: 9, jobs.StatusCancelled: 1})
@@ -136,7 +136,7 @@ func TestRecountInATransactionBesideAnother(t *testing.T) {
 	}
 }
 
-// A migration may take twice the size of a table for temporary files: not in memory.
+// A migration may need temporary files of twice the size of a table: not in memory.
 func TestMigrationsSortInFiles(t *testing.T) {
 	store, _ := queue(t)
 	pool, err := openPool(store.path, store.schema.migrating(downward, 2), false)

@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// replace puts an empty queue where another was.
+// replace replaces a queue with an empty one.
 func replace(t *testing.T, path string) {
 	t.Helper()
 	other, _ := queueAt(t, filepath.Join(t.TempDir(), "other.db"))
@@ -49,7 +49,7 @@ func TestFileDeletedOrReplaced(t *testing.T) {
 	}
 }
 
-// checkMakesNoFile calls all that opens the database's path anew, which does not lead to the store's file any more.
+// checkMakesNoFile makes all calls that open the database's path again, which no longer leads to the store's file.
 func checkMakesNoFile(t *testing.T, store *backend, client *jobs.Client, another bool) {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "copy.db")
@@ -71,7 +71,7 @@ func checkMakesNoFile(t *testing.T, store *backend, client *jobs.Client, another
 	}
 }
 
-// A process that writes without a pause looks now and then, also at the WAL and its index.
+// A process that writes without a pause checks now and then, also the WAL and its index.
 func TestABusyWriterLooksNowAndThen(t *testing.T) {
 	for _, file := range []string{"", "-wal", "-shm"} {
 		store, client := queue(t, func(o *options) { o.glanceEvery = glanceEvery })
@@ -115,8 +115,8 @@ func TestIdleRunnerNoticesReplacedFile(t *testing.T) {
 	}
 }
 
-// A file that is moved away during a commit, and then back, holds the transaction: no caller may have been told that the write
-// failed, and no caller that shared its group.
+// A file that is moved away during a commit, and then back, holds the transaction: no caller, also of the same group, may get
+// the result that the write failed.
 func TestFileMovedDuringAWriteAndBack(t *testing.T) {
 	store, _ := queue(t)
 	away := store.path + ".away"
@@ -154,7 +154,7 @@ func TestFileMovedDuringAWriteAndBack(t *testing.T) {
 }
 
 // A commit goes to the WAL. When a person deletes the WAL, or the index that processes share, the store keeps files open that no
-// other process will open: it returns an error and writes nothing more. Close copies what the WAL held to the database.
+// other process will open: it returns an error and writes nothing more. Close copies the WAL's contents to the database.
 func TestFileBesideDeleted(t *testing.T) {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		t.Run(suffix, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestWhatADeletedWALHolds(t *testing.T) {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		t.Run(suffix, func(t *testing.T) {
 			store, client := queue(t)
-			other := plain(t, store.path) // which stays open: the store's connections are not the last
+			other := plain(t, store.path) // stays open: the store's connections are not the last
 			want := scan[int64](t, other, "count_jobs") + 1
 			enqueue(t, client, "k")
 			must(t, os.Remove(store.path+suffix))
@@ -207,7 +207,7 @@ func TestWhatADeletedWALHolds(t *testing.T) {
 	}
 }
 
-// Whatever happens to one of the files of a database, the next write finds out, also right after another one.
+// After any change to one of the files of a database, the next write detects it, also right after another one.
 func TestTheNextWriteFindsOut(t *testing.T) {
 	for name, spoil := range map[string]func(*testing.T, string){
 		"deleted":     func(t *testing.T, path string) { must(t, os.Remove(path)) },

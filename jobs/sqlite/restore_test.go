@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// ids are the jobs of a database that no process has open.
+// idsAt returns the ids of the jobs of a database that no process has open.
 func idsAt(t *testing.T, path string) (ids []int64) {
 	t.Helper()
 	store, err := openBackend(t.Context(), path)
@@ -30,7 +30,7 @@ func idsAt(t *testing.T, path string) (ids []int64) {
 	return ids
 }
 
-// backedUp makes a queue with one job, a backup of it, and another job after it.
+// backedUp creates a queue with one job, a backup of it, and another job after it.
 func backedUp(t *testing.T) (path, backup string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "jobs.db")
@@ -73,7 +73,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A file at the path is not replaced: a service that started at the wrong moment has made it. The error names where the database is.
+// A file at the path is not replaced: a service that started meanwhile has created it. The error names where the database is.
 func TestRestoreOverANewFile(t *testing.T) {
 	path, backup := backedUp(t)
 	_, err := replaceWith(filepath.Join(t.TempDir(), "none"), path)
@@ -94,7 +94,7 @@ func TestRestoreOverANewFile(t *testing.T) {
 	}
 }
 
-// The state that a copy of the file over the old one leaves after a crash: SQLite takes the old WAL for the new file's.
+// Copying a file over the old one leaves this state after a crash: SQLite takes the old WAL for the new file's.
 func TestRestoreAfterACrash(t *testing.T) {
 	path, backup := backedUp(t)
 	store, err := openBackend(t.Context(), path)
@@ -118,7 +118,7 @@ func TestRestoreAfterACrash(t *testing.T) {
 	}
 }
 
-// besideStaleWAL returns the path of a copy of a backup, beside a copy of the WAL of the database that it was made of.
+// besideStaleWAL returns the path of a copy of a backup, beside a copy of the WAL of its source database.
 func besideStaleWAL(t *testing.T, path, backup string) (crashed string) {
 	t.Helper()
 	crashed = filepath.Join(t.TempDir(), "jobs.db")
@@ -132,7 +132,7 @@ func besideStaleWAL(t *testing.T, path, backup string) (crashed string) {
 	return crashed
 }
 
-// A backup that was copied over a database beside the WAL of a killed process: the error names that file.
+// A backup was copied over a database beside the WAL of a killed process: the error names the WAL.
 func TestACopyBesideAStaleWALIsNamed(t *testing.T) {
 	path, backup := backedUp(t)
 	store, err := openBackend(t.Context(), path)
@@ -155,8 +155,8 @@ func TestACopyBesideAStaleWALIsNamed(t *testing.T) {
 	}
 }
 
-// The same where the database can be opened: a statement that meets the damage names the file. The WAL is that of a database with three
-// tables more, whose pages have other places: the page of pauses comes over that of the index of moves, which CheckOpen reads.
+// The same for a database that can be opened: a statement that meets the damage names the file. The WAL is that of a database with
+// three tables more, whose pages have other places: the page of pauses overwrites that of the index of moves, which CheckOpen reads.
 func TestAStaleWALIsNamedByStatements(t *testing.T) {
 	_, backup := backedUp(t)
 	path, other := filepath.Join(t.TempDir(), "other.db"), filepath.Join(t.TempDir(), "jobs.db")

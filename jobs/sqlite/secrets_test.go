@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// What a client encrypts is in no byte of the database, its WAL and a backup.
+// Encrypted data is in no byte of the database, its WAL and a backup.
 func TestNothingOfWhatIsEncryptedIsStored(t *testing.T) {
 	conformance.RunSecrets(t, opener(t), func(ctx context.Context, store conformance.Store, text string) ([]string, error) {
 		backup := filepath.Join(t.TempDir(), "backup.db")
@@ -23,7 +23,7 @@ func TestNothingOfWhatIsEncryptedIsStored(t *testing.T) {
 	})
 }
 
-// filesWith returns those files that have a text in them.
+// filesWith returns the files that contain a text.
 func filesWith(text string, files ...string) (places []string, err error) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)

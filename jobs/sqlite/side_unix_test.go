@@ -18,7 +18,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// trap is what a user who may write beside the database puts in the place of a file of the side folder.
+// trap replaces a file of the side folder, as a user may who can write beside the database.
 type trap struct {
 	name string
 	set  func(at string, v victim) error
@@ -45,8 +45,8 @@ const (
 	oldKey           = "aaaaaaaaaaaaaaaaaaaaaaaaaa"
 )
 
-// Nothing outside the side folder is created, changed, removed or waited for, whatever lies in the place of the folder or
-// of a file in it: neither when root uses a database of another user nor when a user does.
+// Nothing outside the side folder is created, changed, removed or waited for, whatever replaces the folder or a file in
+// it: neither when root uses a database of another user nor when a user does.
 func TestSideFolderAttacks(t *testing.T) {
 	for _, place := range []string{"", gateFile, bellFile, migrateFile, unfinishedFile, workerLock(oldKey)} {
 		for _, trap := range traps() {
@@ -78,7 +78,7 @@ func attack(t *testing.T, place string, trap trap) {
 		at = filepath.Join(at, place)
 	}
 	if err := trap.set(at, v); errors.Is(err, os.ErrPermission) {
-		t.Skip("this user may not make a " + trap.name) // a device is for root alone
+		t.Skip("this user may not make a " + trap.name) // only root may create a device
 	} else {
 		must(t, err)
 	}
@@ -111,7 +111,7 @@ func attack(t *testing.T, place string, trap trap) {
 	}
 }
 
-// look returns mode, owner and number of names of a file.
+// look returns the mode, the owner and the number of names of a file.
 func look(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Lstat(path)
@@ -125,7 +125,7 @@ func look(t *testing.T, path string) string {
 
 func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// use does all that touches the side folder.
+// use makes all calls that use the side folder.
 func use(t *testing.T, path string) error {
 	store, err := openBackend(t.Context(), path, MigrateEmpty())
 	if err != nil {
@@ -173,7 +173,7 @@ func attackAsOther(t *testing.T) {
 	}
 }
 
-// The key of a worker's row is a part of a file's name. A row by plain SQL cannot lead out of the folder.
+// The key in a worker's row is a part of a file's name. A row by plain SQL cannot lead out of the folder.
 func TestKeysOfRowsLeadNowhere(t *testing.T) {
 	store, _ := queue(t)
 	key, release, err := store.WorkerLocks().HoldWorkerLock(t.Context())
@@ -194,7 +194,7 @@ func TestKeysOfRowsLeadNowhere(t *testing.T) {
 	must(t, release(true))
 }
 
-// Files of the folder get the database's mode, whatever the umask, and its owner, so that other users of it can work.
+// Files of the folder get the database's mode, whatever the umask, and its owner, so that its other users can work.
 func TestNewSideFilesAreLikeTheDatabase(t *testing.T) {
 	for _, mode := range []os.FileMode{0o600, 0o640, 0o664, 0o666} {
 		path := filepath.Join(t.TempDir(), "jobs.db")
@@ -226,8 +226,8 @@ func TestNewSideFilesAreLikeTheDatabase(t *testing.T) {
 	}
 }
 
-// In a folder with the setgid bit, files get the group of the folder. The files of the side folder do too, also when root
-// creates them for a database of its own.
+// In a folder with the setgid bit, files get the group of the folder. So do the files of the side folder, also when root
+// creates them for its own database.
 func TestSideFilesInheritTheGroupOfASetgidFolder(t *testing.T) {
 	folder := t.TempDir()
 	if os.Geteuid() == 0 {
@@ -262,7 +262,7 @@ func group(t *testing.T, info os.FileInfo) uint32 {
 	return stat.Gid
 }
 
-// A file that is there already keeps its mode and owner: another user may have put it there.
+// An existing file keeps its mode and owner: another user may have put it there.
 func TestOldSideFilesKeepTheirMode(t *testing.T) {
 	store, _ := queue(t)
 	gate := filepath.Join(store.side.path, bellFile)

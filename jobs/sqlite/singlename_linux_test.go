@@ -29,7 +29,7 @@ func TestAFileThatIsMountedAloneIsRefused(t *testing.T) {
 		t.Errorf("the open gives %v", err)
 	}
 
-	folder := t.TempDir() // the right way
+	folder := t.TempDir() // the supported way
 	mount(t, filepath.Dir(store.path), folder)
 	whole, err := openBackend(t.Context(), filepath.Join(folder, "jobs.db"), MustExist())
 	must(t, err)

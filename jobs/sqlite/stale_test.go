@@ -40,7 +40,7 @@ func TestStaleFilesAreRefusedByName(t *testing.T) {
 	}
 }
 
-// An empty file beside a WAL is a database that is gone too: SQLite would delete the WAL.
+// An empty file beside a WAL also is a database that is gone: SQLite would delete the WAL.
 func TestAnEmptyFileBesideAWAL(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gone.db")
 	must(t, errors.Join(os.WriteFile(path, nil, 0o600), os.WriteFile(path+"-wal", []byte("jobs"), 0o600)))

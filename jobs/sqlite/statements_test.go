@@ -35,7 +35,7 @@ func TestStatementsArePreparedAtFirstUse(t *testing.T) {
 	}
 }
 
-// Of those who come with a statement at once each can use it, and it is kept once.
+// Several callers with a new statement at once can all use it, and it is kept once.
 func TestStatementPreparedByManyAtOnce(t *testing.T) {
 	store, _ := queue(t)
 	stmts := newStatements(store.pools.readDB)
@@ -64,7 +64,7 @@ func TestStatementPreparedByManyAtOnce(t *testing.T) {
 	}
 }
 
-// What cannot be prepared is an error of its use, however it is used, and not kept.
+// A statement that cannot be prepared returns an error from every kind of use, and is not kept.
 func TestStatementThatCannotBePrepared(t *testing.T) {
 	store, _ := queue(t)
 	stmts := newStatements(store.pools.readDB)

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// A transaction on another file, which has a queue with the same ids, is refused by each call that it may join.
+// A transaction on another file, with a queue with the same ids, is refused by each call that it may join.
 func TestATransactionOnAnotherFileIsRefused(t *testing.T) {
 	_, client := queue(t)
 	other, otherClient := queue(t)
@@ -53,7 +53,7 @@ func TestATransactionOnAnotherFileIsRefused(t *testing.T) {
 	}
 }
 
-// While the caller's transaction has the lock, a call outside of it fails as the Go doc says, and writes nothing.
+// While the caller's transaction has the lock, a call outside of it fails as documented, and writes nothing.
 func TestACallBesideTheCallersOwnTransaction(t *testing.T) {
 	t.Parallel()
 	store, client := queue(t)
@@ -95,7 +95,7 @@ func TestACallBesideTheCallersOwnTransaction(t *testing.T) {
 func TestATransactionThatAttachesTheQueue(t *testing.T) {
 	store, client := queue(t)
 	pool := plain(t, filepath.Join(t.TempDir(), "application.db"))
-	pool.SetMaxOpenConns(1) // what is attached is so on one connection
+	pool.SetMaxOpenConns(1) // an attached database belongs to one connection
 	add := func() error {
 		tx, err := pool.BeginTx(t.Context(), nil)
 		must(t, err)

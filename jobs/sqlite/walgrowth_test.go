@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// A program that reads and does not end its transaction lets the WAL grow: the writers say so. After it the WAL shrinks.
+// A program that does not end its read transaction lets the WAL grow: the writers log it. After its end the WAL shrinks.
 func TestAWALThatGrowsIsToldOf(t *testing.T) {
 	log := &journal{}
 	store, client := queue(t, WithLogger(slog.New(log)), func(o *options) { o.walLarge = 65 << 20 })
 	enqueue(t, client, "k")
 	other, err := sql.Open("sqlite", "file:"+store.path)
 	must(t, err)
-	t.Cleanup(func() { must(t, other.Close()) }) // once more does no harm
+	t.Cleanup(func() { must(t, other.Close()) }) // closing it twice does no harm
 	reader, err := other.BeginTx(t.Context(), nil)
 	must(t, err)
 	must(t, reader.QueryRowContext(t.Context(), statement(t, "count_jobs")).Scan(new(int64)))
@@ -49,7 +49,7 @@ func TestAWALThatGrowsIsToldOf(t *testing.T) {
 	})
 	must(t, reader.Rollback())
 	must(t, other.Close())
-	for range 3 { // the first ones bring it to the database and begin it anew
+	for range 3 { // the first ones checkpoint and restart it
 		write()
 	}
 	if size, err = store.walSize(); err != nil || size > 64<<20 {
@@ -68,7 +68,7 @@ func TestAWALThatGrowsIsToldOf(t *testing.T) {
 	}
 }
 
-// A reader is blamed when the WAL stays large, and not after one large transaction: the next commit begins the WAL anew.
+// A reader is blamed when the WAL stays large, and not after one large transaction: the next commit restarts the WAL.
 func TestOneLargeTransactionBlamesNoReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -97,7 +97,7 @@ func TestOneLargeTransactionBlamesNoReader(t *testing.T) {
 	})
 }
 
-// A queue does as that expects.
+// A queue behaves as that test assumes.
 func TestTheWALShrinksAfterALargeTransaction(t *testing.T) {
 	store, client := queue(t)
 	payload, err := json.Marshal(strings.Repeat("x", 900_000))

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// The safety look finds a commit that no event told of, wakes, and gives up on events.
+// The safety look finds a commit without an event, wakes, and gives up on events.
 func TestSafetyLook(t *testing.T) {
 	store, _ := queue(t)
 	h, version := blind(t, store)
@@ -29,7 +29,7 @@ func TestSafetyLook(t *testing.T) {
 	}
 }
 
-// Without events the watch goes on by polling, and says so.
+// Without events the watch continues by polling, and logs it.
 func TestWatchFallsBack(t *testing.T) {
 	log := &journal{}
 	store, _ := queue(t, WithLogger(slog.New(log)))
@@ -63,7 +63,7 @@ func TestListenerWithAWakeDoesNotDemote(t *testing.T) {
 	version := &dataVersion{store: store}
 	_, stop := h.listen(core.WorkReady)
 	defer stop()
-	// The safety look comes after a quiet second; the time here only bounds how long it is given to go wrong.
+	// The safety look comes after a quiet second; the time here only bounds the wait for a failure.
 	ctx, cancel := context.WithTimeout(t.Context(), 3*safetyLook)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -75,7 +75,7 @@ func TestListenerWithAWakeDoesNotDemote(t *testing.T) {
 	}
 }
 
-// Each commit is seen by the one who listens, however they follow one another, and whatever else this store commits. Events are
+// The listener is woken for each commit, however they follow one another, and whatever else this store commits. Events are
 // enough for that.
 func TestNoWakeIsLost(t *testing.T) {
 	for name, busy := range map[string]bool{"idle": false, "busy": true} {

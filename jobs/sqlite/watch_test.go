@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// blind makes a hub that looks at the store's database but whose watch is on a folder where nothing happens. It is
-// closed, so that it starts no watch of its own.
+// blind returns a hub that reads the store's database but whose watch is on a folder without events. It is closed, so
+// that it starts no watch of its own.
 func blind(t *testing.T, store *backend) (*hub, *dataVersion) {
 	t.Helper()
 	folder := t.TempDir()
@@ -59,7 +59,7 @@ func TestOwnWritesAreNoChange(t *testing.T) {
 	}
 }
 
-// Without a schema that the statements fit, the watch sees nothing; what happened meanwhile is a change afterwards.
+// Without a schema that the statements fit, the watch sees nothing; afterwards it reports earlier commits as a change.
 func TestWatchAcrossMigrations(t *testing.T) {
 	store, err := openBackend(t.Context(), t.TempDir()+"/jobs.db")
 	must(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// add is a function for the writer that pauses a queue of some name: a write that shows.
+// add returns a function for the writer that pauses the named queue: a visible write.
 func add(name string) func(context.Context, db.Querier) error {
 	return func(ctx context.Context, q db.Querier) error {
 		_, err := q.Pause(ctx, db.PauseParams{Queue: name, Now: 0})
@@ -31,7 +31,7 @@ func added(t *testing.T, store *backend) map[string]bool {
 	return names
 }
 
-// pile lets a leader wait inside its transaction until n more writes are queued behind it, and returns their errors.
+// pile makes a leader wait inside its transaction until n more writes are queued behind it, and returns their errors.
 func pile(t *testing.T, store *backend, fns ...func(context.Context, db.Querier) error) []error {
 	t.Helper()
 	calls := make([]func() error, len(fns))
@@ -41,7 +41,7 @@ func pile(t *testing.T, store *backend, fns ...func(context.Context, db.Querier)
 	return pileCalls(t, store, calls...)
 }
 
-// pileCalls is pile for calls each of which is a write.
+// pileCalls does what pile does for calls that each write.
 func pileCalls(t *testing.T, store *backend, calls ...func() error) []error {
 	t.Helper()
 	leading, release := make(chan struct{}), make(chan struct{})
@@ -196,7 +196,7 @@ func TestReadAfterClose(t *testing.T) {
 	}
 }
 
-// Writes go on while the statements are dropped and prepared anew by migrations of the same store.
+// Writes continue while migrations of the same store drop the statements and prepare new ones.
 func TestWritesBesideMigrate(t *testing.T) {
 	store, client := queue(t)
 	results := make(chan error)

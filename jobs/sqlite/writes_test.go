@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// endsAfter is a context that ends when it has been asked for its end some times.
+// endsAfter is a context that ends after a number of calls of Done.
 type endsAfter struct {
 	context.Context
 	end  context.CancelFunc
@@ -21,7 +21,7 @@ func (c *endsAfter) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// A context may end at any moment of preparing. What was prepared until then is closed, and the connection is given back.
+// A context may end at any moment of preparing. Prepared statements are closed, and the connection is released.
 func TestPreparingEndsHalfWay(t *testing.T) {
 	store, _ := queue(t)
 	pool := plain(t, store.path)
