@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Each column of the insert is set by an option, or by the kind. A column that is new needs an option in [conformance.EveryColumn].
+// Each column of the insert is set by an option, or by the kind. A new column needs an option in [conformance.EveryColumn].
 func TestEveryColumnIsSet(t *testing.T) {
 	keys := []jobs.EnqueueOption{jobs.Queue("q"), jobs.In(time.Hour), jobs.Unique("u"), jobs.RequestID("r")}
 	columns, err := jobs.ColumnsOf("k", append(keys, conformance.EveryOption(1)...)...)
@@ -18,7 +18,7 @@ func TestEveryColumnIsSet(t *testing.T) {
 	}
 	v := reflect.ValueOf(columns)
 	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Payload" && name != "SuccessorAt" { // which come later
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Payload" && name != "SuccessorAt" { // set later
 			t.Errorf("%s is not set", name)
 		}
 	}

@@ -15,7 +15,7 @@ func ExampleKind_aliases() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
 	defer done()
-	_, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 80}) // by the program before
+	_, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 80}) // by the former program
 	check(err)
 
 	var Scale = jobs.Kind[Resize]{Name: "scale", Aliases: []string{"thumbnail"}}
@@ -33,12 +33,12 @@ func ExampleKind_aliases() {
 	// scale dog.jpg
 }
 
-// A payload gets another form: those of the form before are brought into the new one before the handler sees them.
+// A payload gets another form: payloads in the former one are converted before the handler gets them.
 func ExampleKind_versions() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
 	defer done()
-	_, err := client.Enqueue(ctx, "crop", json.RawMessage(`{"Size": "80x60"}`)) // by the program before
+	_, err := client.Enqueue(ctx, "crop", json.RawMessage(`{"Size": "80x60"}`)) // by the former program
 	check(err)
 
 	// Before: type Area struct{ Size string }, as "80x60", and no Version.
@@ -72,7 +72,7 @@ func ExampleKind_versions() {
 	// 200 100
 }
 
-// Of jobs that are done nothing is kept: the row is removed in the transaction in which the job is done. Those that fail stay.
+// Done jobs are not kept: the row is removed in the transaction in which the job is done. Failed jobs stay.
 func ExampleKind_keepNothing() {
 	ctx := context.Background()
 	client, done := newClient(ctx)

@@ -9,12 +9,12 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// What jobs carry is encrypted before the database gets it. Handlers get it decrypted, and so does a revealed client that has the key.
+// The data of jobs is encrypted before the database gets it. Handlers get it decrypted, and so does a revealed client with the key.
 func ExampleWithCipher() {
 	ctx := context.Background()
 	plain, closeQueue := newClient(ctx)
 	defer closeQueue()
-	secret := bytes.Repeat([]byte{7}, 32) // from where the program keeps its secrets
+	secret := bytes.Repeat([]byte{7}, 32) // from the program's store of secrets
 	cipher, err := jobs.NewCipher(jobs.Key{ID: "2026-11", Secret: secret})
 	check(err)
 	client := jobs.New(plain.Store(), jobs.WithCipher(cipher))

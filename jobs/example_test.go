@@ -51,7 +51,7 @@ func check(err error) {
 	}
 }
 
-// Options set what differs from the kind's own settings.
+// Options override the kind's own settings.
 func ExampleKind_Enqueue() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
@@ -65,7 +65,7 @@ func ExampleKind_Enqueue() {
 	// Output: thumbnail scheduled 9 [pets]
 }
 
-// Many jobs go in together, or none of them.
+// Many jobs are added together, or none of them.
 func ExampleKind_EnqueueMany() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
@@ -101,7 +101,7 @@ func ExampleKind_Handle() {
 	// Output: failed after 1 attempt: stat missing.jpg: no such file or directory
 }
 
-// A handler leaves a result for those who wait for the job.
+// A handler sets a result for callers that wait for the job.
 func ExampleClient_Wait() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
@@ -126,7 +126,7 @@ func ExampleClient_Wait() {
 	// Output: done {"bytes":4711}
 }
 
-// What the function does with its client is committed together, or not at all. A program that has a transaction uses With.
+// The function's changes by its client are committed together, or not at all. A program that has a transaction uses With.
 func ExampleClient_Tx() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
@@ -147,7 +147,7 @@ func ExampleClient_Tx() {
 	// Output: the second image is missing
 }
 
-// A job that has not begun is cancelled at once; the context of one that runs ends with ErrCancelRequested as its cause.
+// A job that has not begun is cancelled at once; the context of a running one ends with ErrCancelRequested as its cause.
 func ExampleClient_Cancel() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
@@ -161,7 +161,7 @@ func ExampleClient_Cancel() {
 	// Output: cancelled
 }
 
-// A schedule enqueues a job at each of its ticks, by whatever worker lives.
+// A schedule enqueues a job at each of its ticks, by any live worker.
 func ExampleClient_PutSchedule() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
@@ -183,7 +183,7 @@ func ExampleClient_PutSchedule() {
 	// thumbnail 5 nightly
 }
 
-// Jobs of several kinds and options go in together, or none of them.
+// Jobs of several kinds and options are added together, or none of them.
 func ExampleClient_EnqueueItems() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
@@ -243,7 +243,7 @@ func ExampleDebounce() {
 	// {"Image":"cat.jpg","Width":200}
 }
 
-// A service that jobs of one kind need is down: they wait until it is back, or for an hour, and other jobs of their queue go on.
+// A service that jobs of one kind need is down: they wait until it is back, or for an hour, and other jobs of their queue continue.
 func ExampleClient_PauseKind() {
 	ctx := jobs.WithActor(context.Background(), "ann") // for the audit log, and for people who see the pause
 	client, done := newClient(ctx)
@@ -279,13 +279,13 @@ func ExampleRunner_SetQueue() {
 	check(err)
 	fmt.Println(job.Queue, job.Status)
 
-	check(runner.SetQueue("tenant-7", 0)) // it takes no more of them
+	check(runner.SetQueue("tenant-7", 0)) // it claims no more of them
 	stop()
 	check(<-stopped)
 	// Output: tenant-7 done
 }
 
-// A job that is of no use when it is late: when no worker has started it in time, it ends as cancelled, and its handler is not called.
+// A job is useless when it is late: if no worker has started it in time, it ends as cancelled, and its handler is not called.
 func ExampleStartWithin() {
 	ctx := context.Background()
 	client, done := newClient(ctx)

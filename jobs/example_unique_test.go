@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Only the newest payload matters: while the job waits, each enqueue replaces what it carries.
+// Only the newest payload matters: while the job waits, each enqueue replaces its payload.
 func ExampleUniqueReplace() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
@@ -29,7 +29,7 @@ func ExampleUniqueReplace() {
 	// {"Image":"cat.jpg","Width":200}
 }
 
-// A run must see every change: what is enqueued while the job runs is done by one more run, which begins when this one has ended.
+// A run must see every change: enqueues during a run cause one more run, which begins when this one has ended.
 func ExampleUniqueAgain() {
 	ctx := context.Background()
 	client, done := newClient(ctx)
@@ -72,7 +72,7 @@ func ExampleUniqueFor() {
 	// true
 }
 
-// The live job of a key, and the job of a request.
+// The live job with a key, and the job of a request.
 func ExampleClient_GetByUniqueKey() {
 	ctx := context.Background()
 	client, done := newClient(ctx)

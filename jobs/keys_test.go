@@ -33,7 +33,7 @@ func TestReadKeys(t *testing.T) {
 	}
 }
 
-// Faults name the file and the line, and nothing of a secret.
+// Errors name the file and the line, and nothing of a secret.
 func TestReadKeysThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                 "at least one",

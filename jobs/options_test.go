@@ -93,7 +93,7 @@ func TestOptionsAtTheirBounds(t *testing.T) {
 	}
 }
 
-// Every refusal names the field, the value and what is allowed, and adds nothing.
+// Every refusal names the field, the value and the bound, and adds nothing.
 func TestOptionsBeyondTheirBounds(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	name, key := strings.Repeat("n", jobs.MaxNameLength+1), strings.Repeat("k", jobs.MaxKeyLength+1)
@@ -138,7 +138,7 @@ func TestOptionsBeyondTheirBounds(t *testing.T) {
 				t.Errorf("%s %v: the error is %v, not an InvalidError", test.field, test.naming, err)
 				continue
 			}
-			// Keys are for one job, so many jobs are refused for having one at all.
+			// Keys are for one job, so many jobs are refused for having any key.
 			if invalid.Field == "a unique key or request id" {
 				continue
 			}
@@ -191,7 +191,7 @@ func TestLaterOptionsWin(t *testing.T) {
 	}
 }
 
-// Options are values: what one enqueue adds does not show in another.
+// Options are values: one enqueue's changes do not show in another.
 func TestOptionsCanBeReused(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	shared := []string{"a", "b", "spare"}
@@ -245,7 +245,7 @@ func TestUniqueAndRequestIDFindTheJobThatIsThere(t *testing.T) {
 	}
 }
 
-// Zero values of public types are refused or told, and do not panic.
+// Zero values of public types are refused or reported, and do not panic.
 func TestZeroValues(t *testing.T) {
 	own := jobs.New(testdb.SQLite(t), jobs.WithMiddleware(func(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 		return func(ctx context.Context, _ *jobs.EnqueueRequest) error { return next(ctx, &jobs.EnqueueRequest{}) }

@@ -19,7 +19,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// good are payloads that every engine takes and gives back as they are.
+// good returns payloads that every engine stores and returns unchanged.
 func good() map[string]string {
 	return map[string]string{
 		"object":              `{}`,
@@ -64,7 +64,7 @@ func good() map[string]string {
 	}
 }
 
-// bad are those that are refused, with a word of the reason.
+// bad returns payloads that are refused, with a word of the reason.
 func bad() map[string]struct{ payload, reason string } {
 	return map[string]struct{ payload, reason string }{
 		"nothing":                 {"", "valid JSON"},
@@ -158,7 +158,7 @@ func TestPayloadsComeBackByteForByte(t *testing.T) {
 	}
 }
 
-// A result is encoded by encoding/json, and kept as that writes it.
+// A result is encoded by encoding/json, and stored in that form.
 func TestResultsComeBackByteForByte(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	var payloads []json.RawMessage
@@ -208,7 +208,7 @@ func TestResultsComeBackByteForByte(t *testing.T) {
 	}
 }
 
-// All or nothing: a bad payload at the end is named by its place, and none before it is added.
+// All or nothing: a bad payload at the end is named by its index, and none before it is added.
 func TestEnqueueManyRefusesAll(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	for name, test := range bad() {
@@ -232,7 +232,7 @@ func TestEnqueueManyRefusesAll(t *testing.T) {
 	}
 }
 
-// What a type's own marshaler writes is held to the same, though package json has looked at it.
+// The output of a type's own marshaler must satisfy the same rules, although package json has checked it.
 func TestKindsRefuseWhatMarshalersWrite(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	kind := jobs.Kind[json.RawMessage]{Name: "echo"}
@@ -256,7 +256,7 @@ func TestKindsRefuseWhatMarshalersWrite(t *testing.T) {
 	}
 }
 
-// Middleware must not change a payload. One that does spoils no more than its own enqueue.
+// Middleware must not change a payload. One that does harms only its own enqueue.
 func TestMiddlewareThatSpoilsAPayload(t *testing.T) {
 	for name, spoil := range map[string]func([]byte){
 		"cut":         func(payload []byte) { copy(payload, "nothing") },
@@ -279,7 +279,7 @@ func TestMiddlewareThatSpoilsAPayload(t *testing.T) {
 	}
 }
 
-// What SQLite takes PostgreSQL takes too, and gives back alike, in the columns and in the JSON lists of batches.
+// PostgreSQL accepts the payloads that SQLite accepts, and returns equal ones, in the columns and in the JSON lists of batches.
 func TestPostgreSQLTakesTheSamePayloads(t *testing.T) {
 	pool := testdb.StartPostgres(t).Pool(t)
 	if _, err := testdb.Goose(t, goose.DialectPostgres, pool).UpTo(t.Context(), 1); err != nil {
@@ -306,8 +306,8 @@ func TestPostgreSQLTakesTheSamePayloads(t *testing.T) {
 	}
 }
 
-// Whatever the validator takes is JSON for Go and for SQLite, and comes back byte for byte; what it refuses has one
-// of the faults that it names.
+// A payload that the validator accepts is JSON for Go and for SQLite, and is returned byte for byte; a refused one has
+// one of the faults that it names.
 func FuzzValidatePayload(f *testing.F) {
 	for _, payload := range good() {
 		if len(payload) < 1000 {
@@ -355,7 +355,7 @@ func FuzzValidatePayload(f *testing.F) {
 	})
 }
 
-// faultOf finds a reason to refuse a payload, by other means than the validator's.
+// faultOf returns a reason to refuse a payload, by other means than the validator's.
 func faultOf(payload []byte) string {
 	switch {
 	case len(payload) > jobs.MaxPayload:
@@ -367,7 +367,7 @@ func faultOf(payload []byte) string {
 	case !json.Valid(payload):
 		return "JSON"
 	}
-	// Go decodes a lone surrogate as U+FFFD; a payload whose strings hold that, or a NUL, though its text does not,
+	// Go decodes a lone surrogate as U+FFFD; a payload whose strings contain that, or a NUL, while its text does not,
 	// has one or the other.
 	var text bytes.Buffer
 	decoder := json.NewDecoder(bytes.NewReader(payload))

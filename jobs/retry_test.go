@@ -33,7 +33,7 @@ func TestDefaultRetryDelayVaries(t *testing.T) {
 		d := jobs.DefaultRetryDelay(jobs.Job{Attempt: 10}, nil)
 		shortest, longest = min(shortest, d), max(longest, d)
 	}
-	// The chance that a thousand even draws leave a quarter of the range unused is below 1 in 10^120.
+	// The chance that a thousand uniform draws leave a quarter of the range unused is below 1 in 10^120.
 	if spread := longest - shortest; spread < 1500*time.Second {
 		t.Errorf("a thousand delays lie within %s, from %s to %s", spread, shortest, longest)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// lines gets the lines of a log.
+// lines receives the lines of a log.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {

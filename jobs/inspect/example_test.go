@@ -23,7 +23,7 @@ type Letter struct{ To string }
 // Send is a kind of job.
 var Send = jobs.Kind[Letter]{Name: "send", MaxAttempts: 1}
 
-// A page of the newest jobs, and the one after it.
+// A page of the newest jobs, and the next page.
 func ExampleInspector_ListPage() {
 	ctx, client, closeAll := openQueue()
 	defer closeAll()
@@ -49,7 +49,7 @@ func ExampleInspector_ListPage() {
 	// 1 pending {"To":"Ada"}
 }
 
-// Done jobs of one kind are kept for a month, whatever the runners are configured with, and failed ones of one queue for ever.
+// Done jobs of one kind are kept for a month, whatever the runners' configuration, and failed ones of one queue for ever.
 func ExampleInspector_SetRetention() {
 	ctx, client, closeAll := openQueue()
 	defer closeAll()
@@ -71,7 +71,7 @@ func ExampleInspector_SetRetention() {
 	// failed jobs of queue "billing"
 }
 
-// What failed, by kind and error, and another try for all of it. The audit log records the actor.
+// Failed jobs by kind and error, and another try for all of them. The audit log records the actor.
 func ExampleInspector_RetryFailed() {
 	ctx, client, closeAll := openQueue()
 	defer closeAll()
@@ -139,7 +139,7 @@ func ExampleInspector_Rekey() {
 	// Output: jobs: 1 unreadable: 0
 }
 
-// What a user's jobs carry is erased; that there were jobs stays.
+// The data in a user's jobs is erased; the record that there were jobs stays.
 func ExampleInspector_Forget() {
 	ctx, client, closeAll := openQueue()
 	defer closeAll()

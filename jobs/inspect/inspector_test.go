@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// The way to the client's scope is not part of the client's API: Sealed promotes no exported field or method.
+// The access to the client's scope is not part of the client's API: Sealed promotes no exported field or method.
 func TestClientShowsNothingOfItsScope(t *testing.T) {
 	client := reflect.TypeFor[jobs.Client]()
 	for i := range client.NumField() {

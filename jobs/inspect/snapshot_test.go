@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A pause holds jobs until it is over, whether or not a worker has removed it. Jobs that are due and not promoted yet wait as well.
+// A pause blocks jobs until it is over, whether or not a worker has removed it. Due jobs that are not promoted yet wait as well.
 func TestWaits(t *testing.T) {
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	ago := func(n int) time.Time { return now.Add(-time.Duration(n) * time.Minute) }

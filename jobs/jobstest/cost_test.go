@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobstest"
 )
 
-// oneTest is a test that the benchmark pretends: what it registers is called when it ends.
+// oneTest simulates a test for the benchmark: it calls the registered functions when it ends.
 type oneTest struct {
 	testing.TB
 	cleanups []func()
@@ -36,7 +36,7 @@ func (o *oneTest) TempDir() string {
 	return dir
 }
 
-// run runs a test as the testing package does: its context ends before what it has registered is called.
+// run runs a test as the testing package does: its context ends before the registered functions are called.
 func run(tb testing.TB, test func(testing.TB)) {
 	ctx, stop := context.WithCancel(context.Background())
 	o := &oneTest{TB: tb, ctx: ctx}
@@ -47,7 +47,7 @@ func run(tb testing.TB, test func(testing.TB)) {
 	}
 }
 
-// costs are tests of the usual sorts.
+// costs holds tests of the usual sorts.
 var costs = []struct {
 	name string
 	test func(testing.TB)
@@ -77,7 +77,7 @@ var costs = []struct {
 	}},
 }
 
-// What one test costs, with the making and the end of its queue.
+// BenchmarkATest measures one test, including the creation and the end of its queue.
 func BenchmarkATest(b *testing.B) {
 	for _, c := range costs {
 		b.Run(c.name, func(b *testing.B) {
@@ -88,7 +88,7 @@ func BenchmarkATest(b *testing.B) {
 	}
 }
 
-// What a test costs beside others, as those with T.Parallel are.
+// BenchmarkParallelTests measures a test beside others, as with T.Parallel.
 func BenchmarkParallelTests(b *testing.B) {
 	for _, c := range costs {
 		b.Run(c.name, func(b *testing.B) {

@@ -108,7 +108,7 @@ func TestCrashOfAHandlerThatCompletesInItsTransaction(t *testing.T) {
 		"before "+insert, "after "+insert, "before CompleteTx", "after CompleteTx", "before commit", "after commit", returned)
 }
 
-// completing sends a letter once, however often it runs.
+// completing returns a handler that sends a letter once, however often it runs.
 func completing(db *sql.DB) jobs.Handler[letter] {
 	return func(ctx context.Context, job jobs.Job, args letter) (err error) {
 		tx, err := db.BeginTx(ctx, nil)
@@ -130,7 +130,7 @@ func completing(db *sql.DB) jobs.Handler[letter] {
 	}
 }
 
-// Jobs that a handler enqueues are there twice after a crash, unless they have a unique key.
+// Jobs that a handler enqueues exist twice after a crash, unless they have a unique key.
 func TestCrashOfAHandlerThatEnqueues(t *testing.T) {
 	t.Parallel()
 	receiptKind := jobs.Kind[letter]{Name: "receipt"}
@@ -152,7 +152,7 @@ func TestCrashOfAHandlerThatEnqueues(t *testing.T) {
 	wantNames(t, "points with a key", crash(t, jobs.Unique("ann")).Points, "before an enqueue", "after an enqueue", returned)
 }
 
-// What a transaction of the client has begun is undone by the death, and its lock is free for the next worker.
+// The death undoes an open transaction of the client, and frees its lock for the next worker.
 func TestCrashInATransactionOfTheClient(t *testing.T) {
 	t.Parallel()
 	receiptKind := jobs.Kind[letter]{Name: "receipt"}
@@ -203,7 +203,7 @@ func TestCrashWithOneConnection(t *testing.T) {
 	wantNames(t, "points", report.Points, "before "+insert, "after "+insert, "before "+query, "after "+query, returned)
 }
 
-// A killed handler runs no deferred function before the state is taken, and what its goroutine does after that has no effect.
+// A killed handler runs no deferred function before the state is taken, and later calls of its goroutine have no effect.
 func TestCrashRunsNothingAfterThePoint(t *testing.T) {
 	t.Parallel()
 	deferred := 0
@@ -231,7 +231,7 @@ func TestCrashRunsNothingAfterThePoint(t *testing.T) {
 	want(t, "attempts of which the deferred function ran in the end", deferred, 1+2*len(report.Points))
 }
 
-// The state is taken while the killed handler stands still: it has not run its deferred function yet.
+// The state is taken while the killed handler is stopped: it has not run its deferred function yet.
 func TestCrashTakesTheStateBeforeDeferredFunctions(t *testing.T) {
 	t.Parallel()
 	var report *jobstest.CrashReport
@@ -261,7 +261,7 @@ func TestCrashOfAJobWithOneAttempt(t *testing.T) {
 	want(t, "report", strings.Contains(r.text.String(), "job failed, state null"), true)
 }
 
-// Retries and snoozes go on as they come, and points of later attempts count.
+// Retries and snoozes continue, and points of later attempts count.
 func TestCrashOfAHandlerThatSnoozes(t *testing.T) {
 	t.Parallel()
 	report := jobstest.Crash(t, mail, letter{"ann"}, func(run *jobstest.CrashRun) (jobs.Handler[letter], func() any) {
@@ -300,7 +300,7 @@ func TestCrashWithoutAState(t *testing.T) {
 	want(t, "told", strings.Contains(r.text.String(), "must return a handler and a function that returns the state"), true)
 }
 
-// A handler that takes another way each time is told of.
+// A handler that does not repeat its steps is reported.
 func TestCrashOfAHandlerThatDiffers(t *testing.T) {
 	t.Parallel()
 	runs := 0
@@ -339,7 +339,7 @@ func TestCrashOfAHandlerWithGoroutines(t *testing.T) {
 	want(t, "points", len(report.Points), 9)
 }
 
-// Nothing of a Crash is left when it returns.
+// A Crash leaves no goroutine when it returns.
 func TestCrashLeavesNoGoroutine(t *testing.T) {
 	before := goroutines()
 	jobstest.Crash(t, mail, letter{"ann"}, func(run *jobstest.CrashRun) (jobs.Handler[letter], func() any) {
@@ -351,7 +351,7 @@ func TestCrashLeavesNoGoroutine(t *testing.T) {
 			return
 		}
 		runtime.Gosched()
-		runtime.GC() // which waits for the others to stop for a moment
+		runtime.GC() // waits a moment for the others to stop
 	}
 	buffer := make([]byte, 1<<20)
 	t.Errorf("%d goroutines were there before, and %d after:\n%s", before, goroutines(), buffer[:runtime.Stack(buffer, true)])

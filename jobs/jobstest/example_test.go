@@ -23,7 +23,7 @@ type Charge struct {
 
 var charge = jobs.Kind[Charge]{Name: "charge", MaxAttempts: 5, RetryDelay: jobs.FixedRetry(time.Minute)}
 
-// Run runs one attempt on a real queue and says what became of the job.
+// Run runs one attempt on a real queue and returns its outcome.
 func ExampleRun() {
 	t, end := exampleTest() // in a test this is its *testing.T
 	defer end()
@@ -40,7 +40,7 @@ func ExampleRun() {
 	fmt.Println(out.Fate, out.Delay, out.Err)
 
 	online = true
-	out = jobstest.RunJob(t, q, charge, handler, out.Job.ID) // the clock goes on to the retry
+	out = jobstest.RunJob(t, q, charge, handler, out.Job.ID) // the clock moves to the retry
 	fmt.Println(out.Fate, string(out.Job.Result))
 	// Output:
 	// retry 1m0s the bank does not answer
@@ -100,7 +100,7 @@ func ExampleCrash() {
 	// 7 points, 0 differences
 }
 
-// RunFor runs what a worker would have run in a day.
+// RunFor runs the jobs that a worker would have run in a day.
 func ExampleQueue_RunFor() {
 	t, end := exampleTest() // in a test this is its *testing.T
 	defer end()
@@ -120,7 +120,7 @@ func ExampleQueue_RunFor() {
 	// charged at 2031-05-19 02:00:00
 }
 
-// exampleT stands for the test that an example does not have. It prints failures.
+// exampleT replaces the test that an example does not have. It prints failures.
 type exampleT struct {
 	testing.TB
 	folder   string

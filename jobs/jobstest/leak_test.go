@@ -18,10 +18,10 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// When 200 parallel tests have ended, no goroutine, no file and no descriptor is left of them, whatever each did with its queue. (The test
-// itself is not parallel: all other tests stand meanwhile.)
+// When 200 parallel tests have ended, none of their goroutines, files and descriptors is left, whatever each did with its queue. (The test
+// itself is not parallel: all other tests are paused meanwhile.)
 func TestNothingIsLeftOfParallelTests(t *testing.T) {
-	// What a process does once, the first queue does.
+	// The first queue causes the one-time work of a process.
 	t.Run("first", func(t *testing.T) { jobstest.Run(t, jobstest.New(t), mail, deliver, letter{"ann"}) })
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
@@ -112,7 +112,7 @@ func useCrash(t *testing.T) {
 	})
 }
 
-// descriptors returns how many files the process has open; 0 where the system does not tell.
+// descriptors returns the number of the process's open files; 0 where the system does not report it.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
@@ -122,7 +122,7 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-// eventually waits until nothing is wrong: what is closed may end a moment later.
+// eventually waits until nothing is wrong: closing may take effect a moment later.
 func eventually(t *testing.T, wrong func() string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

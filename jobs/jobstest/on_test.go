@@ -17,7 +17,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// A handler that ends its job in a transaction of database/sql on PostgreSQL runs on a store of the test, with the clock of the queue.
+// A handler that ends its job in a transaction of database/sql on PostgreSQL runs on a store of the test, with the queue's clock.
 func TestOnPostgres(t *testing.T) {
 	url := testdb.StartPostgres(t).Database(t)
 	store, err := postgres.Open(t.Context(), url)
@@ -70,7 +70,7 @@ func TestOnPostgres(t *testing.T) {
 	}
 }
 
-// A SQLite file of the test is used as it is, and stays open for the test.
+// A SQLite file of the test is used unchanged, and stays open for the test.
 func TestOnSQLiteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "own.db")
 	store, err := sqlite.Open(t.Context(), path)

@@ -69,7 +69,7 @@ func TestTheClockStandsUntilItIsAdvanced(t *testing.T) {
 	want(t, "status after its time", status(t, q, id), jobs.StatusDone)
 }
 
-// Queues of parallel tests have nothing in common, though they begin as copies of one file.
+// Queues of parallel tests share nothing, although they begin as copies of one file.
 func TestEachTestHasAQueueOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for i := range 20 {
@@ -159,7 +159,7 @@ func TestJobsExpireByTheClock(t *testing.T) {
 	want(t, "status", status(t, q, id), jobs.StatusCancelled)
 }
 
-// A job that is asked for at the moment of a tick is one beside that of the tick.
+// A job requested at the moment of a tick is added beside that of the tick.
 func TestARunAtTheMomentOfATick(t *testing.T) {
 	t.Parallel()
 	q := jobstest.New(t, jobstest.StartAt(time.Date(2031, 5, 17, 8, 30, 0, 0, time.UTC)))
@@ -206,7 +206,7 @@ func TestConfigOfARun(t *testing.T) {
 	want(t, "user id", out.Job.UserID, "u1")
 }
 
-// A queue whose jobs are encrypted runs them, one by one and all.
+// A queue with encrypted jobs runs them, one by one and all.
 func TestEncryptedQueue(t *testing.T) {
 	t.Parallel()
 	cipher, err := jobs.NewCipher(jobs.Key{ID: "a", Secret: bytes.Repeat([]byte{1}, 32)})
@@ -224,7 +224,7 @@ func TestEncryptedQueue(t *testing.T) {
 	want(t, "letters that the drain delivered", fmt.Sprint(seen), "[ben]")
 }
 
-// The queue may share its file with the application's tables, and be opened by another store.
+// The queue may share its file with the application's tables, and another store may open it.
 func TestFileOfAQueue(t *testing.T) {
 	t.Parallel()
 	q := jobstest.New(t)
@@ -237,7 +237,7 @@ func TestFileOfAQueue(t *testing.T) {
 	want(t, "the file's name", filepath.Base(q.Path()), "jobs.db")
 }
 
-// What a test reads while a transaction goes on does not wait for it, and is what was before.
+// A read during a transaction does not wait for it, and returns the state before it.
 func TestReadsBesideATransaction(t *testing.T) {
 	t.Parallel()
 	q := jobstest.New(t)

@@ -52,7 +52,7 @@ func TestRequireEnqueuedInsideATransaction(t *testing.T) {
 	jobstest.RequireNotEnqueued(t, q.Client, mail, nil)
 }
 
-// A kind with fields that only its handler sees is matched by its whole payload.
+// A kind with fields that only its handler may see is matched by its whole payload.
 func TestRequireEnqueuedOfASensitiveKind(t *testing.T) {
 	t.Parallel()
 	q := jobstest.New(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// Of a job that is done and removed the outcome has what is known; one that failed is there.
+// The outcome of a done and removed job has the known fields; a failed job still exists.
 func TestOutcomeOfAKindOfWhichNothingIsKept(t *testing.T) {
 	t.Parallel()
 	brief := mail
@@ -121,7 +121,7 @@ func TestCompleteTxInARun(t *testing.T) {
 	want(t, "result", string(out.Job.Result), `"sent"`)
 }
 
-// Run leaves other jobs alone, also of the same kind and of a higher priority, and RunJob runs the next attempt.
+// Run does not run other jobs, also of the same kind and of a higher priority, and RunJob runs the next attempt.
 func TestRunRunsOneAttemptOfOneJob(t *testing.T) {
 	t.Parallel()
 	q := jobstest.New(t)
@@ -135,7 +135,7 @@ func TestRunRunsOneAttemptOfOneJob(t *testing.T) {
 	want(t, "status of the other job", status(t, q, other), jobs.StatusPending)
 }
 
-// What Run cannot run stops the test with the reason, and does not hang.
+// A job that Run cannot run stops the test with the reason, without a hang.
 func TestRunOfWhatCannotRun(t *testing.T) {
 	t.Parallel()
 	q := jobstest.New(t)
@@ -153,7 +153,7 @@ func TestRunOfWhatCannotRun(t *testing.T) {
 	wantFatal(t, "no such job", func(tb testing.TB) { jobstest.RunJob(tb, q, mail, deliver, id+1) })
 }
 
-// What would keep any worker from the job stops the test with the reason and what to do; when that is done, the job runs.
+// A state that would keep any worker from the job stops the test with the reason and the remedy; after the remedy the job runs.
 func TestRunJobSaysWhyAJobCannotRun(t *testing.T) {
 	t.Parallel()
 	enqueue := func(t *testing.T, q *jobstest.Queue, opts ...jobs.EnqueueOption) int64 {
@@ -261,7 +261,7 @@ func TestStartAtIsATimeThatTheQueueKeeps(t *testing.T) {
 	}
 }
 
-// recorder is a test that notes its failures.
+// recorder is a test that records its failures.
 type recorder struct {
 	testing.TB
 	text   strings.Builder
@@ -282,7 +282,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// record runs a function as a test does that may fail.
+// record runs a function as a test that may fail.
 func record(t *testing.T, fn func(tb testing.TB)) *recorder {
 	t.Helper()
 	r := &recorder{TB: t}
