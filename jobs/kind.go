@@ -31,7 +31,7 @@ type Kind[T any] struct {
 	// it starts.
 	Queue string
 
-	// Priority is that of its jobs: higher runs first. It is declared as Queue is.
+	// Priority is the priority of its jobs: higher runs first. It is declared as Queue is.
 	Priority int
 
 	// MaxAttempts is the number of attempts before a job fails; [DefaultMaxAttempts] when 0. A job's own number takes precedence. A

@@ -30,7 +30,7 @@ const (
 	FateFailed    = jobtype.FateFailed    // for good
 	FateCancelled = jobtype.FateCancelled // by its handler or by request
 	FateSnoozed   = jobtype.FateSnoozed   // put off; the attempt does not count
-	FateReleased  = jobtype.FateReleased  // given back unfinished by a stopping runner; the attempt does not count
+	FateReleased  = jobtype.FateReleased  // released unfinished by a stopping runner; the attempt does not count
 	FateUnable    = jobtype.FateUnable    // put off, because its worker could not run it; the attempt does not count
 	FateLost      = jobtype.FateLost      // the lease was lost: another worker has the job, or it is deleted
 )

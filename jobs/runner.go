@@ -68,7 +68,7 @@ type Config struct {
 	// Name is the worker's name among the live ones; host, process id and a random part when empty.
 	Name string
 
-	// Version is that of the program, shown in the list of workers.
+	// Version is the program's version, shown in the list of workers.
 	Version string
 
 	// Grace is the time that a stopping runner gives handlers before it cancels them: 10 seconds when 0, none when

@@ -119,8 +119,7 @@ func ExampleInspector_Why() {
 	// Output: no-worker: no live worker takes jobs of the kind "send" from queue "default"
 }
 
-// openQueue opens a queue in a new file.
-// After a change of the key, what the old one has encrypted is encrypted again, while workers run.
+// After a change of the key, values with the old key are encrypted again, while workers run.
 func ExampleInspector_Rekey() {
 	ctx, client, closeAll := openQueue()
 	defer closeAll()
@@ -156,6 +155,7 @@ func ExampleInspector_Forget() {
 	// send cancelled "[forgotten]"
 }
 
+// openQueue opens a queue in a new file.
 func openQueue() (context.Context, *jobs.Client, func()) {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "sqluice")

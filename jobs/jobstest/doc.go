@@ -13,11 +13,11 @@
 //
 // # What obeys the clock
 //
-// The queue's clock stands until [Queue.Advance] moves it. These go by it: due times, the delays of retries and snoozes, schedules, leases,
-// how old a row is for retention, and all times that rows and lists have.
+// The queue's clock stands until [Queue.Advance] moves it. These use it: due times, the delays of retries and snoozes, schedules, leases,
+// the age of rows for retention, and all times in rows and lists.
 //
-// These go by the process's clock, because they bound real work: the timeout of an attempt and the deadline of its context,
-// [jobs.Config] Grace, StopTimeout and StuckAfter, how often a running [jobs.Runner] renews leases and prunes, and the durations that an
-// observer and the history are told. So a test of less than a minute usually prunes nothing. time.Now in a handler is the
+// These use the process's clock, because they bound real work: the timeout of an attempt and the deadline of its context,
+// [jobs.Config] Grace, StopTimeout and StuckAfter, the intervals at which a running [jobs.Runner] renews leases and prunes, and the
+// durations in an observer's events and the history. So a test of less than a minute usually prunes nothing. time.Now in a handler is the
 // process's clock too: give handlers [Queue.Now].
 package jobstest

@@ -119,7 +119,7 @@ const (
 	FateFailed    Fate = "failed"    // for good
 	FateCancelled Fate = "cancelled" // by its handler or by request
 	FateSnoozed   Fate = "snoozed"   // put off; the attempt does not count
-	FateReleased  Fate = "released"  // given back unfinished by a stopping runner; the attempt does not count
+	FateReleased  Fate = "released"  // released unfinished by a stopping runner; the attempt does not count
 	FateUnable    Fate = "unable"    // put off, because its worker could not run it; the attempt does not count
 	FateLost      Fate = "lost"      // the lease was lost: another worker has the job, or it is deleted
 )

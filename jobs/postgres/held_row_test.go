@@ -212,7 +212,7 @@ func TestHeldRowsOfRetryFailed(t *testing.T) {
 	want(t, "jobs that were retried afterwards", retried, int64(len(held)))
 }
 
-// tells signals that a message is logged.
+// tells is a log handler that signals messages with a text.
 type tells struct {
 	slog.Handler
 	text string

@@ -63,7 +63,7 @@ func (h *hub) listen(signals core.Signal, queues []string) (<-chan struct{}, fun
 	defer h.mu.Unlock()
 	h.listeners[l] = struct{}{}
 	if signals&core.WorkReady != 0 && !h.started && !h.closed {
-		// They go on without listeners: a program that listened once will again, and a connection is expensive.
+		// They continue without listeners: a program that listened once will again, and a connection is expensive.
 		h.started = true
 		h.running.Go(h.poll)
 		h.running.Go(h.follow)

@@ -38,7 +38,7 @@ func sequenceOf(err error) string {
 // sequences moves the sequences of ids past the ids that rows have.
 type sequences struct{ conns *connections }
 
-// moveSequences moves the sequences of ids past the ids that rows have, where the role may, and leaves those already past them.
+// moveSequences moves the sequences of ids past the ids that rows have, where the role may, and keeps those already past them.
 func (s sequences) moveSequences(ctx context.Context) error {
 	var args []any
 	for _, table := range numbered() {

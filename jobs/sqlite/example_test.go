@@ -40,7 +40,7 @@ func Example() {
 		fmt.Println("Hello,", args.Name)
 		return nil
 	})
-	check(runner.Drain(ctx)) // Run(ctx) goes on until ctx ends
+	check(runner.Drain(ctx)) // Run(ctx) runs until ctx ends
 	// Output: Hello, Ada
 }
 

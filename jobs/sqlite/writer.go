@@ -318,7 +318,7 @@ func (w *writes) perform(group []*member) (n int, err error) {
 
 // version returns a number that changes when another connection has committed, and the statements that read it, which give it its meaning.
 func (w *writer) version() (version int64, on *writes, err error) {
-	w.stmts.Lock() // while a transaction of this process goes on, others commit nothing
+	w.stmts.Lock() // during a transaction of this process, others commit nothing
 	defer w.stmts.Unlock()
 	if w.writes == nil {
 		return 0, nil, errNotPrepared
