@@ -80,7 +80,7 @@ func (b *batch) list(i int, check func(i int, data []byte) error) (list string, 
 			return "", 0, fmt.Errorf("payload %d: %w", i, err)
 		}
 		if i == first {
-			// About as much for each of the others, and a byte for each of its quotes.
+			// An estimate: each of the others is as large, with a quarter for its quotes.
 			size := int64(min(engine.PayloadsMost, b.n-first)) * (int64(len(stored))*5/4 + 3)
 			out = append(make([]byte, 0, min(size, engine.PayloadsMostSize)), '[')
 		} else {
