@@ -39,8 +39,8 @@ var (
 	// ErrWorkerName is returned by Run when a live worker has the same name.
 	ErrWorkerName = jobtype.ErrWorkerName
 
-	// ErrBusy is returned when another program, or an open transaction of this one, held the database's write lock, or a row's, for longer than
-	// the engine waits. Use [Client.With] within a transaction.
+	// ErrBusy is returned when another program, or an open transaction of this one, held the database's write lock, or a row's, for longer
+	// than the engine waits. Use [Client.With] within a transaction.
 	ErrBusy = jobtype.ErrBusy
 
 	// ErrFull is returned by writes when the disk, or the size allowed for the database, is full.

@@ -53,8 +53,8 @@ func (r *CrashRun) DB() *sql.DB {
 	return r.OpenDB("sqlite", dsn(r.Path()))
 }
 
-// OpenDB opens a database as sql.Open does, by any driver. Each of its statements and commits is a point. It is closed at the end of the run.
-// Queries return when all their rows are read, without further result sets.
+// OpenDB opens a database as sql.Open does, by any driver. Each of its statements and commits is a point. It is closed at the end of the
+// run. Queries return when all their rows are read, without further result sets.
 func (r *CrashRun) OpenDB(driverName, dsn string) *sql.DB {
 	r.tb.Helper()
 	c, err := newConnector(r, driverName, dsn)

@@ -10,8 +10,8 @@ import (
 // VersionField is the field of a job's metadata that holds the version of its payload.
 const VersionField = "sqluice_version"
 
-// PayloadVersion returns the version of a payload by its job's metadata: 0 without any, and the largest int for one that is larger. The error
-// says that the field is not a whole number from 0 on; other programs may have written it.
+// PayloadVersion returns the version of a payload by its job's metadata: 0 without any, and the largest int for one that is larger. The
+// error says that the field is not a whole number from 0 on; other programs may have written it.
 func PayloadVersion(metadata json.RawMessage) (int, error) {
 	// A field's name may be written with escapes.
 	if !bytes.Contains(metadata, []byte(VersionField)) && bytes.IndexByte(metadata, '\\') < 0 {
