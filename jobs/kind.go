@@ -58,8 +58,8 @@ type Kind[T any] struct {
 	// unique key are free again. Jobs that fail or are cancelled stay.
 	Keep time.Duration
 
-	// Version is that of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in the
-	// job's metadata, as [VersionField], which then must be an object. A runner runs no job whose payload has a newer version than the
+	// Version is the number of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in
+	// the job's metadata, as [VersionField], which then must be an object. A runner runs no job whose payload has a newer version than the
 	// kind's, 0 included: it releases the job for a worker whose program knows that version, and the attempt does not count, as with
 	// [Unable]. [AnyVersion] is for handlers that take all of them, and refused by enqueues.
 	Version int

@@ -28,7 +28,7 @@ const (
 	// statements: a network may have dropped the connection without notice.
 	restedAfter = time.Second
 
-	// promptly is that shorter time. It exceeds the transaction's lock_timeout: waiting for a lock is no silence.
+	// promptly is the time of this first statement. It exceeds the transaction's lock_timeout: waiting for a lock is no silence.
 	promptly = 8 * time.Second
 )
 

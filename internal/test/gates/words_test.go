@@ -77,12 +77,9 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
-// A doc comment goes on after its identifier with a verb or a noun. This does not yet hold for the packages below jobs.
+// A doc comment goes on after its identifier with a verb or a noun.
 func TestDocCommentsNameTheNoun(t *testing.T) {
 	for _, s := range written(t) {
-		if strings.HasPrefix(s.path, "jobs/") {
-			continue
-		}
 		for _, fault := range docFaults(s.set, s.tree) {
 			t.Errorf("%s:%d: %s", s.path, fault.line, fault.text)
 		}
