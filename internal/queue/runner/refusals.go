@@ -9,7 +9,6 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 )
 
@@ -96,7 +95,7 @@ func (r *refusals) recordEnds(ctx context.Context, ended []*Attempt) (again []*A
 		switch {
 		case err == nil:
 			again = nil
-		case l.env.store.RefusesRow(err) || lifecycle.IsLocked(l.env.store, err):
+		case l.completer.mustSplit(err):
 			again, err = l.completer.recordSplit(again, stopping)
 		}
 	}
@@ -113,7 +112,7 @@ func (r *refusals) recordOld(old []*Attempt, stopping, alone bool) (again []*Att
 	switch err := l.completer.recordTogether(l.env.writing, old); {
 	case err == nil:
 		return nil, nil
-	case l.env.store.RefusesRow(err) || lifecycle.IsLocked(l.env.store, err):
+	case l.completer.mustSplit(err):
 		return l.completer.recordSplit(old, stopping)
 	default:
 		return old, err

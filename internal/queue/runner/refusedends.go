@@ -49,6 +49,11 @@ func (c *completer) recordSplit(ended []*Attempt, stopping bool) (again []*Attem
 	return append(s.untried, s.again...), cmp.Or(err, s.unnoted, s.waits)
 }
 
+// mustSplit reports whether an error may be one of the ends that were written together.
+func (c *completer) mustSplit(err error) bool {
+	return c.env.store.RefusesRow(err) || lifecycle.IsLocked(c.env.store, err)
+}
+
 // endSplitter splits ends that the database refused together.
 type endSplitter struct {
 	completer *completer
@@ -69,7 +74,7 @@ func (e lateError) Unwrap() error { return e.error }
 // record writes ends, in parts where the database refuses them together. Its error is neither for a lock nor for a refused row.
 func (s *endSplitter) record(ended []*Attempt) error {
 	tried := 0
-	err := refusal.Apart(ended, s.refuses, func(part []*Attempt) error {
+	err := refusal.Apart(ended, s.completer.mustSplit, func(part []*Attempt) error {
 		err := s.recordTogether(part)
 		if err == nil {
 			tried += len(part)
@@ -81,12 +86,6 @@ func (s *endSplitter) record(ended []*Attempt) error {
 	})
 	s.again = append(s.again, ended[tried:]...)
 	return err
-}
-
-// refuses reports whether an error may concern one of the ends that were written together.
-func (s *endSplitter) refuses(err error) bool {
-	store := s.completer.env.store
-	return lifecycle.IsLocked(store, err) || store.RefusesRow(err)
 }
 
 func (s *endSplitter) recordTogether(part []*Attempt) error {
