@@ -18,7 +18,7 @@ type tally struct {
 	began    time.Time
 	running  atomic.Int64
 	done     atomic.Int64
-	failed   atomic.Int64 // failed attempts, without those that a stop ended or that could not start
+	failed   atomic.Int64 // failed attempts, except attempts that a stop ended or that could not start
 }
 
 func newTally(p *progress) *tally { return &tally{progress: p, began: time.Now()} }

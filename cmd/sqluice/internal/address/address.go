@@ -72,7 +72,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-// String returns the address without its password. Of the parameters it keeps those that name the server, the database and the schema.
+// String returns the address without its password. It keeps only the parameters that name the server, the database and the schema.
 func (d Database) String() string {
 	if !d.Postgres() {
 		return d.Path
