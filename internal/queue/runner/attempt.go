@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/cipher"
@@ -17,16 +18,17 @@ import (
 
 // Attempt is one run of a job by this process, and the Holder of its handler's copy. The ledger's mutex guards its mutable fields.
 type Attempt struct {
-	executor *executor
-	job      jobtype.Job
-	handler  Handler
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	stop     context.CancelFunc // cancels the timeout
-	unfit    bool               // the handler must not be called, for a version or a key: the error says which, and is not encrypted
-	claimed  time.Time
-	kept     bool // a slot is reserved for it
-	begun    bool // it has a slot
+	env     *env
+	mu      *sync.Mutex // the ledger's
+	job     jobtype.Job
+	handler Handler
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	stop    context.CancelFunc // cancels the timeout
+	unfit   bool               // the handler must not be called, for a version or a key: the error says which, and is not encrypted
+	claimed time.Time
+	kept    bool // a slot is reserved for it
+	begun   bool // it has a slot
 
 	over      bool      // its outcome is settled: the run no longer waits for the handler
 	completed bool      // CompleteTx ran: when the handler returns, it is known whether it was committed
@@ -38,6 +40,14 @@ type Attempt struct {
 	end    lifecycle.End // set when over is
 
 	refused refused
+}
+
+// newAttempt returns the Attempt of a claimed job. mu is the ledger's.
+func newAttempt(e *env, mu *sync.Mutex, job jobtype.Job) *Attempt {
+	a := &Attempt{env: e, mu: mu, job: job, handler: e.handlers[job.Kind]}
+	e.settings.Settings(job.Kind, a.handler.Settings).Fill(&a.job)
+	a.job.SetHolder(a)
+	return a
 }
 
 // course holds the times of an attempt.
@@ -66,6 +76,12 @@ func (r *refused) refuse(locked bool) {
 // isLocked reports whether the end of the attempt was set aside because of another transaction's lock.
 func (a *Attempt) isLocked() bool { return a.refused.locked }
 
+// fence identifies an attempt: no two have the same.
+type fence struct {
+	job     int64
+	attempt int64
+}
+
 func (a *Attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }
 
 func (a *Attempt) attrs() []any {
@@ -79,13 +95,13 @@ func (a *Attempt) waitedUntil(t time.Time) time.Duration {
 	return before + min(after, math.MaxInt64-before)
 }
 
-// claim creates the attempt's context. Callers hold mu.
-func (a *Attempt) claim(now time.Time) {
+// claim creates the attempt's context, which has ended already if cancelled is not nil. Callers hold mu.
+func (a *Attempt) claim(now time.Time, cancelled error) {
 	a.claimed = now
-	a.ctx, a.cancel = context.WithCancelCause(a.executor.env.values)
+	a.ctx, a.cancel = context.WithCancelCause(a.env.values)
 	a.stop = func() {}
-	if life := &a.executor.ledger.life; life.phase == phaseCancelled {
-		a.cancel(life.cause)
+	if cancelled != nil {
+		a.cancel(cancelled)
 	}
 }
 
@@ -97,7 +113,7 @@ func (a *Attempt) prevented() error {
 	if err := context.Cause(a.ctx); err != nil {
 		return err
 	}
-	if a.job.StartBy.IsZero() || a.executor.env.store.Now().Before(a.job.StartBy) {
+	if a.job.StartBy.IsZero() || a.env.store.Now().Before(a.job.StartBy) {
 		return nil
 	}
 	return &verdict{kind: verdictExpired, err: errors.New(lifecycle.NotStartedBy(a.job.StartBy))}
@@ -135,7 +151,7 @@ func (a *Attempt) decrypt() error {
 	if !cipher.Encrypted(a.job.Payload) {
 		return nil
 	}
-	payload, err := a.executor.env.cipher.Open(a.job.Kind, cipher.Payload, string(a.job.Payload))
+	payload, err := a.env.cipher.Open(a.job.Kind, cipher.Payload, string(a.job.Payload))
 	switch {
 	case errors.Is(err, cipher.ErrNoKey):
 		return Unable(err)
@@ -148,9 +164,11 @@ func (a *Attempt) decrypt() error {
 
 // clock starts the handler's time.
 func (a *Attempt) clock() {
-	timeout := cmp.Or(a.job.Timeout, a.executor.env.config.Timeout)
+	timeout := cmp.Or(a.job.Timeout, a.env.config.Timeout)
 	if timeout <= 0 {
 		return
 	}
-	a.executor.ledger.do(func() { a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, jobtype.ErrTimeout) })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, jobtype.ErrTimeout)
 }

@@ -3,12 +3,15 @@ package runner
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -45,15 +48,25 @@ type Handler struct {
 	Run        func(ctx context.Context, job *jobtype.Job) error // copies the job
 }
 
-// Options holds the parts of a run that do not belong to its Config.
-type Options struct {
-	Scope    *engine.Scope
-	Registry *Registry
-	Queues   *Queues
-	Handlers map[string]Handler              // by kind
-	Prepare  func(ctx context.Context) error // called before the worker claims; retried during an outage
+// env holds the values that the parts of a run share and do not change.
+type env struct {
+	store    engine.Store
+	observer *jobtype.Observer
+	config   Config
+	log      *slog.Logger
+	handlers map[string]Handler
+	served   *Queues
+	kinds    string // the handlers' names as a JSON list
+	notes    *refusal.Notes
+	values   context.Context // the values of Run's context, for handlers; it does not end
+	writing  context.Context // the same values; it ends when a stopping run gives up on the database
+	finished chan struct{}   // closed when the loop has returned
 
-	Declared  []declare.Declaration // the declarations of the program
-	Schedules string                // a JSON list of the names of the schedules that the worker declares
-	Settings  *jobrow.Declared      // the declared settings of kinds; the run reads them when it starts and at each look of its heartbeat
+	cipher    *cipher.Cipher // nil for none
+	declared  *declare.Enforcer
+	schedules string // a JSON list of the names of the schedules that the worker declares
+
+	settings *jobrow.Declared // the settings of kinds
+
+	negativeDelays sync.Map // the kinds whose negative RetryDelay was logged; the one field that changes during a run
 }

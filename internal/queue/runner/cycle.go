@@ -160,7 +160,7 @@ func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int
 	c.did.short[queue] = len(rows) > 0 || len(c.plan.ended) > 0
 	claimed := make([]*Attempt, len(rows))
 	for i, row := range rows {
-		claimed[i] = c.completer.executor.newAttempt(jobrow.Claimed(row, queue, worker, c.did.now, lease))
+		claimed[i] = newAttempt(c.env, &c.completer.ledger.mu, jobrow.Claimed(row, queue, worker, c.did.now, lease))
 	}
 	return claimed, nil
 }

@@ -113,7 +113,7 @@ func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
 			c.plan.ended = nil
 		}
 		snoozed := &snoozing{}
-		other := (&run{executor: l.executor}).attemptOf(db.ClaimJobsRow{ID: 2, Kind: "k", Attempt: 3, Crashes: 2, Payload: "0"})
+		other := (&run{env: l.env, ledger: l.ledger}).attemptOf(db.ClaimJobsRow{ID: 2, Kind: "k", Attempt: 3, Crashes: 2, Payload: "0"})
 		kept, err := c.judged(t.Context(), snoozed, jobtype.DefaultQueue, []*Attempt{other})
 		if err != nil {
 			t.Fatal(err)

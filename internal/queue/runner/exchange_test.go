@@ -87,7 +87,7 @@ func TestHeartbeatThatPanicsEndsTheRun(t *testing.T) {
 	r := runOf(t, &shaky{}, Config{Lease: time.Second}, map[string]int{"q": 2}, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r.newHeartbeat(cancel).Run(ctx)
+	newHeartbeat(r.executor, r.presence, cancel).Run(ctx)
 	if err, _ := r.ledger.faults(); err == nil || ctx.Err() == nil || context.Cause(ctx) == context.DeadlineExceeded {
 		t.Errorf("the run's error is %v, the context's %v", err, ctx.Err())
 	}

@@ -1,16 +1,13 @@
 package runner
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // executor runs attempts in slots. Any goroutine may call its methods.
@@ -19,8 +16,6 @@ type executor struct {
 	ledger *ledger
 	slots  *slots
 	next   chan *Attempt // hands an attempt to a free goroutine
-
-	warned sync.Map // kinds whose negative RetryDelay was logged
 }
 
 // start runs an attempt on a goroutine that has run others, if one is free: its stack has already grown to the size that
@@ -37,7 +32,7 @@ func (x *executor) start(a *Attempt) {
 func (x *executor) run(a *Attempt) {
 	for {
 		for a != nil {
-			e := execution{attempt: a}
+			e := execution{executor: x, attempt: a}
 			e.run()
 			a = e.next
 		}
@@ -49,12 +44,11 @@ func (x *executor) run(a *Attempt) {
 	}
 }
 
-// newAttempt returns the Attempt of a claimed job.
-func (x *executor) newAttempt(job jobtype.Job) *Attempt {
-	a := &Attempt{executor: x, job: job, handler: x.env.handlers[job.Kind]}
-	x.env.settings.Settings(job.Kind, a.handler.Settings).Fill(&a.job)
-	a.job.SetHolder(a)
-	return a
+// setSlots sets the number of slots of a queue, and starts the attempts that get one.
+func (x *executor) setSlots(queue string, total int) {
+	for _, a := range x.slots.set(queue, total) {
+		x.start(a)
+	}
 }
 
 // dispatch starts the handlers of claimed jobs, best first, as far as there are free slots.
@@ -70,15 +64,6 @@ func (x *executor) dispatch(claimed []*Attempt) {
 	for _, a := range lost {
 		tellFinished(x.env.observer, a, lifecycle.FateLost)
 	}
-}
-
-// better compares attempts by the order in which jobs start.
-func better(a, b *Attempt) int {
-	return cmp.Or(
-		cmp.Compare(b.job.Priority, a.job.Priority),
-		a.job.RunAfter.Compare(b.job.RunAfter),
-		cmp.Compare(a.job.ID, b.job.ID),
-	)
 }
 
 // finish hands the end of an attempt to the loop, and returns the next attempt for its slot; nil when none waits.
@@ -121,15 +106,9 @@ func (x *executor) finishWithout(a *Attempt, why error, took time.Duration) {
 	x.ledger.signal()
 }
 
-// warnNegativeDelay logs, once for each kind, that its RetryDelay or a handler with RetryIn asked for a negative delay.
-func (x *executor) warnNegativeDelay(kind string, delay time.Duration) {
-	if _, warned := x.warned.LoadOrStore(kind, true); !warned {
-		x.env.log.Warn("a retry was asked for after a negative delay; the default applies", "kind", kind, "delay", delay)
-	}
-}
-
 // execution is one call of an attempt's handler. It is kept small: a slot with a waiting handler should need a stack of 4 KB.
 type execution struct {
+	executor *executor
 	attempt  *Attempt
 	next     *Attempt // the attempt to run next in the same slot; nil when none waits
 	began    time.Time
@@ -144,7 +123,7 @@ type execution struct {
 // goroutine: the middleware and the handler, then the methods of its error or panic value and the kind's RetryDelay.
 func (e *execution) run() {
 	a := e.attempt
-	tellStarted(a.executor.env.observer, a)
+	tellStarted(a.env.observer, a)
 	e.began = time.Now()
 	defer e.settle()
 	if e.err = a.prevented(); e.err == nil {
@@ -171,7 +150,7 @@ func (e *execution) settle() {
 	end := e.attempt.judge(e.err, stack)
 	end.Unstarted = !e.called && end.Fate == lifecycle.FateUnable
 	e.settled = true
-	e.next = e.attempt.executor.finish(e.attempt, end, e.began, e.called)
+	e.next = e.executor.finish(e.attempt, end, e.began, e.called)
 }
 
 // finish ends the attempt when the application's code that settle calls ended by runtime.Goexit. When this goroutine ends,
@@ -179,9 +158,9 @@ func (e *execution) settle() {
 func (e *execution) finish() {
 	if !e.settled {
 		e.exiting = true
-		e.next = e.attempt.executor.finish(e.attempt, e.attempt.unjudged(), e.began, e.called)
+		e.next = e.executor.finish(e.attempt, e.attempt.unjudged(), e.began, e.called)
 	}
 	if e.exiting && e.next != nil {
-		e.attempt.executor.start(e.next)
+		e.executor.start(e.next)
 	}
 }

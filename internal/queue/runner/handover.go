@@ -24,10 +24,19 @@ const (
 	handoverMost = time.Second
 )
 
+// receiver is a run of this process as the receiver of handed-over jobs.
+type receiver struct {
+	env      *env
+	ledger   *ledger
+	slots    *slots
+	executor *executor
+	presence *presence
+}
+
 // handover inserts one job as claimed by a run of this process, which then runs it: one transaction in place of two, and the
 // handler begins after its commit. One goroutine uses it.
 type handover struct {
-	run    *run
+	to     *receiver
 	queue  string
 	worker int64
 	cycle  uint64 // the number of its cycle
@@ -38,7 +47,7 @@ type handover struct {
 // reserve keeps a slot and begins a cycle for one handover. It returns nil unless the loop waits for a notification, the
 // queue has a free slot and no other handover is under way: the loop claims jobs that arrive faster, many in one
 // transaction.
-func (r *run) reserve(kind, queue string) (h *handover) {
+func (r *receiver) reserve(kind, queue string) (h *handover) {
 	if r.env.handlers[kind].Run == nil {
 		return nil
 	}
@@ -50,7 +59,7 @@ func (r *run) reserve(kind, queue string) (h *handover) {
 		}
 		r.slots.handingOver = true
 		q.kept++
-		h = &handover{run: r, queue: queue, worker: worker, cycle: l.cycles.begin(), began: time.Now(), kept: true}
+		h = &handover{to: r, queue: queue, worker: worker, cycle: l.cycles.begin(), began: time.Now(), kept: true}
 	})
 	return h
 }
@@ -58,26 +67,26 @@ func (r *run) reserve(kind, queue string) (h *handover) {
 // claim returns the worker's columns of the inserted job, as of now.
 func (h *handover) claim(now time.Time) *engine.Claim {
 	return &engine.Claim{
-		WorkerID: h.worker, StartedAt: core.Micros(now), LeaseUntil: core.Micros(now.Add(h.run.env.config.Lease)), Kinds: h.run.env.kinds,
+		WorkerID: h.worker, StartedAt: core.Micros(now), LeaseUntil: core.Micros(now.Add(h.to.env.config.Lease)), Kinds: h.to.env.kinds,
 		Patience: handoverMost,
 	}
 }
 
 // attempt returns the Attempt of the job that was inserted with a claim of that time.
 func (h *handover) attempt(in engine.Insert, now time.Time) *Attempt {
-	return h.run.executor.newAttempt(jobrow.Claimed(in.Claim.Row, in.Job.Queue, h.worker, now, now.Add(h.run.env.config.Lease)))
+	return newAttempt(h.to.env, &h.to.ledger.mu, jobrow.Claimed(in.Claim.Row, in.Job.Queue, h.worker, now, now.Add(h.to.env.config.Lease)))
 }
 
 // start dispatches a job that the run's worker has claimed.
 func (h *handover) start(claimed *Attempt) {
 	claimed.kept, h.kept = true, false
-	h.run.executor.dispatch([]*Attempt{claimed})
-	tellCycle(h.run.env.observer, 0, 1, 0, time.Since(h.began))
+	h.to.executor.dispatch([]*Attempt{claimed})
+	tellCycle(h.to.env.observer, 0, 1, 0, time.Since(h.began))
 }
 
 // end gives the slot back, if it is still kept.
 func (h *handover) end() {
-	r, wake := h.run, false
+	r, wake := h.to, false
 	r.ledger.do(func() {
 		q := r.slots.queues[h.queue]
 		if h.kept {
@@ -100,19 +109,19 @@ func (h *handover) end() {
 // Registry lists the runs of one client that can accept a job during its enqueue. The zero value is an empty list.
 type Registry struct {
 	mu   sync.Mutex
-	runs []*run // never changed, but replaced
+	runs []*receiver // never changed, but replaced
 }
 
-func (g *Registry) add(r *run) {
+func (g *Registry) add(r *receiver) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.runs = append(slices.Clone(g.runs), r)
 }
 
-func (g *Registry) remove(r *run) {
+func (g *Registry) remove(r *receiver) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.runs = slices.DeleteFunc(slices.Clone(g.runs), func(other *run) bool { return other == r })
+	g.runs = slices.DeleteFunc(slices.Clone(g.runs), func(other *receiver) bool { return other == r })
 }
 
 // HandOver inserts a due job as claimed by a run that accepts it, and starts it. final is false when the caller must insert the
@@ -123,7 +132,7 @@ func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (ids []int64,
 		return nil, false, nil
 	}
 	defer h.end() // also when the application's event handler panics
-	store := h.run.env.store
+	store := h.to.env.store
 	now := store.Now()
 	in.Claim = h.claim(now)
 	ids, err = store.Insert(ctx, in)

@@ -34,7 +34,7 @@ func TestRunsThatTakeAJob(t *testing.T) {
 		"no slot left":      {change: func(s *run) { s.slots.queues["q"].active = 2 }},
 		"slots kept":        {change: func(s *run) { s.slots.queues["q"].active, s.slots.queues["q"].kept = 1, 1 }},
 		"loop at work":      {change: func(s *run) { s.ledger.activity = working }},
-		"another job":       {change: func(s *run) { s.reserve("k", "q") }},
+		"another job":       {change: func(s *run) { s.receiver.reserve("k", "q") }},
 		"outcomes":          {change: func(s *run) { s.ledger.ended = make([]*Attempt, 1) }},
 		"stopping":          {change: func(s *run) { s.ledger.life.phase = phaseStopping }},
 		"handlers ended":    {change: func(s *run) { s.ledger.cancelHandlers(jobtype.ErrStopping) }},
@@ -60,18 +60,18 @@ func TestRunsThatTakeAJob(t *testing.T) {
 		if d.reserve(kind, queue) != nil {
 			t.Errorf("%s: there is a handover without a run that takes it", name)
 		}
-		d.add(s)
+		d.add(s.receiver)
 		kept := s.slots.queues["q"].kept
 		if h := d.reserve(kind, queue); (h != nil) != test.taken {
 			t.Errorf("%s: a job is taken: %t", name, h != nil)
 		} else if test.taken && (s.slots.queues["q"].kept != kept+1 || s.ledger.isIdle() || h.worker != 7) {
 			t.Errorf("%s: %d slots are kept, idle: %t, by the worker %d", name, s.slots.queues["q"].kept, s.ledger.isIdle(), h.worker)
 		}
-		d.remove(s)
+		d.remove(s.receiver)
 		left := restingRun(t)
-		d.remove(left) // removing an absent attempt changes nothing
-		d.add(left)
-		d.remove(left)
+		d.remove(left.receiver) // removing an absent attempt changes nothing
+		d.add(left.receiver)
+		d.remove(left.receiver)
 		if d.reserve("k", "q") != nil {
 			t.Errorf("%s: a run that has left takes a job", name)
 		}
@@ -84,7 +84,7 @@ func TestQueueThatDeclines(t *testing.T) {
 		s := restingRun(t)
 		l := s.slots.queues["q"]
 		for n, wait := range []time.Duration{handoverFirst, 2 * handoverFirst, 4 * handoverFirst, 8 * handoverFirst, 16 * handoverFirst, 32 * handoverFirst, 64 * handoverFirst, handoverLast, handoverLast} {
-			h := s.reserve("k", "q")
+			h := s.receiver.reserve("k", "q")
 			if h == nil {
 				t.Fatalf("no run takes job %d", n)
 			}
@@ -93,13 +93,13 @@ func TestQueueThatDeclines(t *testing.T) {
 			}
 			<-s.ledger.changed
 			time.Sleep(wait - 1)
-			if s.reserve("k", "q") != nil {
+			if s.receiver.reserve("k", "q") != nil {
 				t.Fatalf("job %d came too soon", n+1)
 			}
 			time.Sleep(time.Nanosecond)
 		}
-		h := s.reserve("k", "q")
-		claimed := s.executor.newAttempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
+		h := s.receiver.reserve("k", "q")
+		claimed := newAttempt(s.env, &s.ledger.mu, jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
 		h.start(claimed)
 		if h.end(); l.handover.declined != 0 {
 			t.Errorf("it has declined %d jobs in a row", l.handover.declined)
@@ -119,8 +119,8 @@ func TestEndOfAHandoverIsTold(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := restingRun(t)
-			h := s.reserve("k", "q")
-			h.start(s.executor.newAttempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())))
+			h := s.receiver.reserve("k", "q")
+			h.start(newAttempt(s.env, &s.ledger.mu, jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())))
 			synctest.Wait() // the handler has returned
 			close(s.env.finished)
 			<-s.ledger.changed
@@ -207,7 +207,7 @@ func TestHandoverThatFails(t *testing.T) {
 			r := restingRun(t)
 			r.env.store = store
 			var g Registry
-			g.add(r)
+			g.add(r.receiver)
 			ctx, cancel := context.WithTimeout(t.Context(), max(test.limit, time.Nanosecond))
 			if test.limit == 0 {
 				ctx = t.Context()

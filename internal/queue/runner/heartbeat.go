@@ -39,10 +39,10 @@ type heartbeat struct {
 	trustFrom time.Time // leases are not judged before this time
 }
 
-func (r *run) newHeartbeat(stop context.CancelFunc) *heartbeat {
+func newHeartbeat(x *executor, p *presence, stop context.CancelFunc) *heartbeat {
 	return &heartbeat{
-		env: r.env, ledger: r.ledger, executor: r.executor, presence: r.presence, rescuer: r.rescuer, stop: stop,
-		orphans: &orphans{env: r.env, ledger: r.ledger, presence: r.presence},
+		env: x.env, ledger: x.ledger, executor: x, presence: p, rescuer: p.rescuer, stop: stop,
+		orphans: &orphans{env: x.env, ledger: x.ledger, presence: p},
 	}
 }
 

@@ -19,7 +19,9 @@ func (a *Attempt) SetResult(v any) error {
 	if err != nil {
 		return fmt.Errorf("job %d: %w", a.job.ID, err)
 	}
-	a.executor.ledger.do(func() { a.result = &data })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.result = &data
 	return nil
 }
 
@@ -27,12 +29,12 @@ func (a *Attempt) SetResult(v any) error {
 func (a *Attempt) SetProgress(ctx context.Context, v any) error {
 	data, err := core.Encode("progress", v)
 	if err == nil {
-		data, err = a.executor.env.cipher.JSON(a.job.Kind, cipher.Progress, []byte(data))
+		data, err = a.env.cipher.JSON(a.job.Kind, cipher.Progress, []byte(data))
 	}
 	if err != nil {
 		return fmt.Errorf("job %d: %w", a.job.ID, err)
 	}
-	store := a.executor.env.store
+	store := a.env.store
 	var n int64
 	err = store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		n, err = q.SetJobProgress(ctx, db.SetJobProgressParams{
@@ -53,19 +55,19 @@ func (a *Attempt) SetProgress(ctx context.Context, v any) error {
 // CompleteTx implements jobtype.Holder.
 func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) error {
 	params := db.CompleteJobParams{
-		Now: core.Micros(a.executor.env.store.Now()), ID: a.job.ID, Attempt: int64(a.job.Attempt), WorkerID: a.job.WorkerID,
+		Now: core.Micros(a.env.store.Now()), ID: a.job.ID, Attempt: int64(a.job.Attempt), WorkerID: a.job.WorkerID,
 	}
 	if result != nil {
 		data, err := core.Encode("result", result)
 		if err == nil {
-			data, err = a.executor.env.cipher.JSON(a.job.Kind, cipher.Result, []byte(data))
+			data, err = a.env.cipher.JSON(a.job.Kind, cipher.Result, []byte(data))
 		}
 		if err != nil {
 			return err
 		}
 		params.ResultJson = &data
 	}
-	q, err := a.executor.env.store.Transactions().Join(tx)
+	q, err := a.env.store.Transactions().Join(tx)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,9 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	if err := left.Conclude(ctx, q, params.Now); err != nil {
 		return core.EndFirst(ctx, err)
 	}
-	a.executor.ledger.do(func() { a.completed = true })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.completed = true
 	return nil
 }
 
@@ -102,13 +106,13 @@ func (a *Attempt) complete(ctx context.Context, q db.Querier, params db.Complete
 
 // Withhold implements jobtype.Holder.
 func (a *Attempt) Withhold(ctx context.Context, text string) (withheld string, err error) {
-	x := a.executor
-	if x.env.cipher != nil {
+	if a.env.cipher != nil {
 		return jobtype.Encrypted, nil
 	}
-	var result *string
-	x.ledger.do(func() { result = a.result })
-	err = x.env.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+	a.mu.Lock()
+	result := a.result
+	a.mu.Unlock()
+	err = a.env.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		withheld, err = lifecycle.Withhold(ctx, q, &a.job, result, text)
 		return err
 	})

@@ -54,17 +54,6 @@ func (n *notice) judge(claimed bool) {
 	}
 }
 
-func (r *run) newLoop() *loop {
-	l := &loop{
-		env: r.env, ledger: r.ledger, slots: r.slots, executor: r.executor, completer: r.completer,
-		served: subscription{unlisten: func() {}}, alarm: clock.NewAlarm(r.env.store.Now),
-		claimable: map[string]bool{}, trouble: outage.New(r.env.log), batch: batchSlots,
-		backoff: r.env.store.Claims().Backoff(r.rescuer.Workers),
-	}
-	l.refusals.loop = l
-	return l
-}
-
 // run runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
 func (l *loop) run(ctx context.Context) error {
 	defer func() { l.served.unlisten() }()

@@ -11,7 +11,7 @@ import (
 func TestOrphans(t *testing.T) {
 	held := map[fence]db.ListHeldJobsRow{{1, 1}: {}}
 	s := restingRun(t)
-	o := s.newHeartbeat(func() {}).orphans
+	o := newHeartbeat(s.executor, s.presence, func() {}).orphans
 	find := func(when string, want int) {
 		t.Helper()
 		if n := len(o.find(held)); n != want {

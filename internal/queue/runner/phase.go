@@ -1,9 +1,6 @@
 package runner
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // phase is the stage of a run. It never goes back.
 type phase int
@@ -47,26 +44,4 @@ func (c *cycles) begin() uint64 {
 // end removes a cycle whose handlers have begun, or that has none.
 func (c *cycles) end(number uint64) {
 	c.open = slices.DeleteFunc(c.open, func(n uint64) bool { return n == number })
-}
-
-// gatherMost is the longest time that the loop waits for more ends to record together.
-const gatherMost = 5 * time.Millisecond
-
-// gather waits for more ends when there are some and handlers still run: for at most a quarter of the last cycle's
-// duration. Where a commit waits for a disk, handlers that end a moment after the others would otherwise need another
-// cycle; where a commit takes microseconds, so does gather.
-func (l *ledger) gather(cycle time.Duration) {
-	if l.setActivity(gathering) != gathering {
-		return
-	}
-	defer l.setActivity(working)
-	timer := time.NewTimer(min(cycle/4, gatherMost))
-	defer timer.Stop()
-	for l.setActivity(gathering) == gathering {
-		select {
-		case <-l.changed:
-		case <-timer.C:
-			return
-		}
-	}
 }

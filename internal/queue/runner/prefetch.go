@@ -35,19 +35,20 @@ type prefetch struct {
 	weight int           // the average size of their payloads, in bytes
 }
 
-// wants returns the number of jobs that may wait when a cycle takes this long.
-func (p *prefetch) wants(s *queueSlots, cycle time.Duration) int {
+// wants returns the number of jobs that may wait for one of a queue's slots when a cycle takes this long. busy says that all slots run jobs,
+// and reserved that a job is being handed over: a waiting job would not get its slot.
+func (p *prefetch) wants(slots int, busy, reserved bool, cycle time.Duration) int {
 	if p.paused > 0 {
 		p.paused--
 		return 0
 	}
-	if p.pace <= 0 || s.kept > 0 { // a waiting job would not get a kept slot
+	if p.pace <= 0 || reserved {
 		return 0
 	}
-	p.adapt(s.active == s.total, s.total)
+	p.adapt(busy, slots)
 	most := min(p.room, prefetchBytes/max(p.weight, 1))
 	// Enough for the slots to go on during two cycles: none where jobs are slow.
-	return int(min(float64(most), float64(s.total)*float64(2*cycle)/float64(p.pace)))
+	return int(min(float64(most), float64(slots)*float64(2*cycle)/float64(p.pace)))
 }
 
 // adapt makes more room when slots ran out of jobs, and less when jobs waited for long: because the machine is busy with

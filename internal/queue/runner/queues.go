@@ -15,7 +15,7 @@ type Queues struct {
 
 	mu    sync.Mutex
 	slots map[string]int
-	run   *run // the run that serves them; nil before it begins and after it has ended
+	apply func(name string, slots int) // passes a change to the run that serves them; nil before it begins and after it has ended
 }
 
 // NewQueues returns queues with their slots.
@@ -34,12 +34,10 @@ func (q *Queues) Set(name string, slots int) {
 		delete(q.slots, name)
 	}
 	q.version.Add(1)
-	if q.run == nil {
+	if q.apply == nil {
 		return
 	}
-	for _, a := range q.run.slots.set(name, slots) {
-		q.run.executor.start(a)
-	}
+	q.apply(name, slots)
 	select {
 	case q.stale <- struct{}{}:
 	default: // a signal to the heartbeat is pending already
@@ -60,12 +58,12 @@ func (q *Queues) column() (text string, version uint64, err error) {
 	return string(encoded), version, err
 }
 
-// serve passes the queues, and each later change, to a run; nil ends that.
-func (q *Queues) serve(r *run) {
+// serve calls begin with the queues, and apply with each later change. apply may be nil: nothing serves the queues any more.
+func (q *Queues) serve(begin func(map[string]int), apply func(name string, slots int)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if r != nil {
-		r.slots.reset(q.slots)
+	if begin != nil {
+		begin(q.slots)
 	}
-	q.run = r
+	q.apply = apply
 }

@@ -48,9 +48,16 @@ func (a *Attempt) failedWith(end lifecycle.End, cause jobtype.Cause, err error, 
 	if a.job.AttemptsLeft() > 0 {
 		end.Fate = lifecycle.FateRetry
 		if end.Delay = delay(a.job, err); end.Delay < 0 {
-			a.executor.warnNegativeDelay(a.job.Kind, end.Delay)
+			a.warnNegativeDelay(end.Delay)
 			end.Delay = DefaultRetryDelay(a.job, err)
 		}
 	}
 	return end
+}
+
+// warnNegativeDelay logs, once for each kind, that its RetryDelay or a handler with RetryIn asked for a negative delay.
+func (a *Attempt) warnNegativeDelay(delay time.Duration) {
+	if _, warned := a.env.negativeDelays.LoadOrStore(a.job.Kind, true); !warned {
+		a.env.log.Warn("a retry was asked for after a negative delay; the default applies", "kind", a.job.Kind, "delay", delay)
+	}
 }

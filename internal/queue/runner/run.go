@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/callback"
-	"github.com/sqluice/sqluice/internal/queue/cipher"
+	"github.com/sqluice/sqluice/internal/queue/clock"
 	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
@@ -22,25 +22,17 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// env holds the values that the parts of a run share and do not change.
-type env struct {
-	store    engine.Store
-	observer *jobtype.Observer
-	config   Config
-	log      *slog.Logger
-	handlers map[string]Handler
-	served   *Queues
-	kinds    string // the handlers' names as a JSON list
-	notes    *refusal.Notes
-	values   context.Context // the values of Run's context, for handlers; it does not end
-	writing  context.Context // the same values; it ends when a stopping run gives up on the database
-	finished chan struct{}   // closed when the loop has returned
+// Options holds the parts of a run that do not belong to its Config.
+type Options struct {
+	Scope    *engine.Scope
+	Registry *Registry
+	Queues   *Queues
+	Handlers map[string]Handler              // by kind
+	Prepare  func(ctx context.Context) error // called before the worker claims; retried during an outage
 
-	cipher    *cipher.Cipher // nil for none
-	declared  *declare.Enforcer
-	schedules string // a JSON list of the names of the schedules that the worker declares
-
-	settings *jobrow.Declared // the settings of kinds
+	Declared  []declare.Declaration // the declarations of the program
+	Schedules string                // a JSON list of the names of the schedules that the worker declares
+	Settings  *jobrow.Declared      // the declared settings of kinds; the run reads them when it starts and at each look of its heartbeat
 }
 
 // run is one call of Run: the connected parts of a worker. Its loop is created when it has started.
@@ -54,6 +46,7 @@ type run struct {
 
 	rescuer  *maintenance.Rescuer
 	rollup   *maintenance.Rollup
+	receiver *receiver
 	registry *Registry
 	scope    *engine.Scope
 	prepare  func(context.Context) error
@@ -80,7 +73,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 	defer giveUp(nil)
 	defer callback.Flush(e.observer, e.log, "the runner")
 	r := newRun(e, o)
-	defer e.served.serve(nil)
+	defer e.served.serve(nil, nil)
 	r.giveUp = giveUp
 	return r.run(ctx)
 }
@@ -98,9 +91,10 @@ func newRun(e *env, o Options) *run {
 	r := &run{
 		env: e, ledger: l, slots: s, executor: x, presence: p, rescuer: p.rescuer, rollup: rollup,
 		completer: &completer{env: e, ledger: l, executor: x, presence: p, rollup: rollup, steps: allSteps()},
+		receiver:  &receiver{env: e, ledger: l, slots: s, executor: x, presence: p},
 		registry:  o.Registry, scope: o.Scope, prepare: o.Prepare,
 	}
-	e.served.serve(r)
+	e.served.serve(s.reset, x.setSlots)
 	return r
 }
 
@@ -132,9 +126,9 @@ func (r *run) run(ctx context.Context) error {
 		beside.Go(func() { maintenance.Serve(keep, service, r.env.log) })
 	}
 	beside.Go(func() { r.hurryStop(ctx) })
-	r.registry.add(r)
+	r.registry.add(r.receiver)
 	err := r.newLoop().run(ctx)
-	r.registry.remove(r)
+	r.registry.remove(r.receiver)
 	close(r.env.finished)
 	stopKeeping()
 	beside.Wait()
@@ -143,6 +137,18 @@ func (r *run) run(ctx context.Context) error {
 	err = errors.Join(err, schema, r.remove())
 	r.env.log.Info("worker stopped", "worker", r.presence.name)
 	return err
+}
+
+// newLoop returns the loop of a run that has started.
+func (r *run) newLoop() *loop {
+	l := &loop{
+		env: r.env, ledger: r.ledger, slots: r.slots, executor: r.executor, completer: r.completer,
+		served: subscription{unlisten: func() {}}, alarm: clock.NewAlarm(r.env.store.Now),
+		claimable: map[string]bool{}, trouble: outage.New(r.env.log), batch: batchSlots,
+		backoff: r.env.store.Claims().Backoff(r.rescuer.Workers),
+	}
+	l.refusals.loop = l
+	return l
 }
 
 // readSettings reads the settings of kinds, which the heartbeat renews at each look.
@@ -175,7 +181,7 @@ func (r *run) settleOverdue(ctx context.Context) error {
 // services returns the services beside the loop. A new service is a line here.
 func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 	services := []maintenance.Service{
-		r.newHeartbeat(stop),
+		newHeartbeat(r.executor, r.presence, stop),
 		&maintenance.Pruner{Scope: r.scope, Retention: r.env.config.Retention, Log: r.env.log, Notes: r.env.notes, Pruned: r.rollup.Note},
 		r.rollup,
 	}

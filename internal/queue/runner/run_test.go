@@ -22,7 +22,7 @@ func runOf(t *testing.T, store engine.Store, config Config, queues map[string]in
 
 // attemptOf returns an attempt of the run.
 func (r *run) attemptOf(row db.ClaimJobsRow) *Attempt {
-	return r.executor.newAttempt(jobrow.Claimed(row, jobtype.DefaultQueue, 1, time.Now(), time.Now()))
+	return newAttempt(r.env, &r.ledger.mu, jobrow.Claimed(row, jobtype.DefaultQueue, 1, time.Now(), time.Now()))
 }
 
 // A fence that SQL invalidated and reused belongs to another attempt.
@@ -45,7 +45,7 @@ func TestCancelHandlers(t *testing.T) {
 	s := runOf(t, &endless{}, Config{}, nil, nil)
 	claim := func(id int64) *Attempt {
 		a := s.attemptOf(db.ClaimJobsRow{ID: id, Attempt: 1})
-		a.claim(time.Now())
+		a.claim(time.Now(), s.ledger.cancelled())
 		s.ledger.running[a.fence()] = a
 		return a
 	}

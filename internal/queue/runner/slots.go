@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"time"
@@ -84,7 +85,7 @@ func (s *slots) admit(claimed []*Attempt) (starting, lost []*Attempt) {
 					lost = append(lost, old)
 				}
 			}
-			a.claim(now)
+			a.claim(now, s.ledger.cancelled())
 			s.ledger.running[a.fence()] = a
 			if q := s.queues[a.job.Queue]; !q.add(a) {
 				if s.returnOverdueIn(prefetchFor); q.total == 0 { // the queue was removed after the claim had begun
@@ -99,6 +100,15 @@ func (s *slots) admit(claimed []*Attempt) (starting, lost []*Attempt) {
 		}
 	})
 	return starting, lost
+}
+
+// better compares attempts by the order in which jobs start.
+func better(a, b *Attempt) int {
+	return cmp.Or(
+		cmp.Compare(b.job.Priority, a.job.Priority),
+		a.job.RunAfter.Compare(b.job.RunAfter),
+		cmp.Compare(a.job.ID, b.job.ID),
+	)
 }
 
 // stuck returns the error for handlers that had not returned when the run stopped; nil when all have.
@@ -206,7 +216,7 @@ func (s *queueSlots) free() int { return max(0, s.total-s.active-s.kept) }
 // wants returns the number of further jobs that the queue takes when a cycle takes this long. A cycle without other work is worth
 // half of the jobs that may wait.
 func (s *queueSlots) wants(cycle time.Duration, worth bool) int {
-	waiting := s.prefetch.wants(s, cycle)
+	waiting := s.prefetch.wants(s.total, s.active == s.total, s.kept > 0, cycle)
 	n := s.total + waiting - s.active - s.kept - len(s.prefetch.jobs)
 	if n <= 0 || !worth && n <= waiting/2 {
 		return 0
