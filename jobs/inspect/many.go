@@ -108,7 +108,7 @@ func apart(
 		some.Add(id, err)
 		return nil
 	}
-	err := refusal.Apart(ids, scope.Store.RefusesRow, do, aside)
+	err := refusal.Split(ids, scope.Store.RefusesRow, do, aside)
 	if scope.Tx == nil && lifecycle.IsLocked(scope.Store, err) {
 		var locked []int64
 		if locked, err = lifecycle.Locked(ctx, scope.Store, ids); err != nil {
@@ -119,7 +119,7 @@ func apart(
 			some.Add(id, jobs.ErrBusy)
 		}
 		free := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(locked, id) })
-		err = refusal.Apart(free, func(err error) bool {
+		err = refusal.Split(free, func(err error) bool {
 			if lifecycle.IsLocked(scope.Store, err) {
 				inVain++
 				return inVain <= lockedMost

@@ -50,13 +50,13 @@ func (e *Expiry) some(ctx context.Context) (listed int, done expired, err error)
 	if err != nil {
 		return 0, done, err
 	}
-	err = refusal.Apart(ids, e.Store.RefusesRow, func(part []int64) error {
+	err = refusal.Split(ids, e.Store.RefusesRow, func(part []int64) error {
 		n, err := e.end(ctx, now, part)
 		done.ended += n
 		return err
 	}, func(id int64, err error) error {
 		done.aside++
-		return e.Notes.Aside(ctx, e.Store.Write, e.Store.Now(), refusal.Expire, id, err)
+		return e.Notes.Postpone(ctx, e.Store.Write, e.Store.Now(), refusal.Expire, id, err)
 	})
 	return len(ids), done, err
 }

@@ -122,7 +122,7 @@ func (p *Pruner) Pass(ctx context.Context) (sum prune.Result, err error) {
 		case err == nil:
 			part.refusals = 0
 		case p.Scope.Store.RefusesRow(err):
-			p.Notes.Tell("prune "+part.name, "one of them", err)
+			p.Notes.Report("prune "+part.name, "one of them", err)
 			part.again = time.Now().Add(min(pruneEvery<<min(part.refusals, 10), pruneLatest))
 			part.refusals++
 		default:
@@ -192,7 +192,7 @@ func (p *Pruner) workers(ctx context.Context) error {
 		return fmt.Errorf("list old rows of workers: %w", err)
 	}
 	var refused error
-	err = refusal.Apart(ids, p.Scope.Store.RefusesRow, func(part []int64) error {
+	err = refusal.Split(ids, p.Scope.Store.RefusesRow, func(part []int64) error {
 		return p.write(ctx, "rows of workers", func(ctx context.Context, q db.Querier) error {
 			for _, id := range part {
 				if _, err := q.DeleteEndedWorker(ctx, id); err != nil {

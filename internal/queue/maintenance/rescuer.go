@@ -198,10 +198,10 @@ func (r *Rescuer) resetApart(ctx context.Context, failAll bool, before int64, en
 	if err != nil {
 		return err
 	}
-	return refusal.Apart(ids, r.Store.RefusesRow, func(part []int64) error {
+	return refusal.Split(ids, r.Store.RefusesRow, func(part []int64) error {
 		return r.resetOnly(ctx, failAll, before, nil, "", core.JSONIDs(part))
 	}, func(id int64, err error) error {
-		return r.Notes.Aside(ctx, r.Store.Write, r.Store.Now(), refusal.Rescue, id, err)
+		return r.Notes.Postpone(ctx, r.Store.Write, r.Store.Now(), refusal.Rescue, id, err)
 	})
 }
 

@@ -64,7 +64,7 @@ func (r *Rollup) Run(ctx context.Context) {
 		refused := err != nil && r.scope.Store.RefusesRow(err)
 		switch {
 		case refused:
-			r.notes.Tell("add up counts", "a note", err)
+			r.notes.Report("add up counts", "a note", err)
 			pause = min(2*pause, rollupLook)
 			continue
 		case err != nil && ctx.Err() == nil:

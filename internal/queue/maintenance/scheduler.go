@@ -32,7 +32,7 @@ const (
 	scheduleJobs = 1000 // the number of jobs after which a transaction begins no other schedule
 
 	// The times after which a schedule is tried again: one that this worker could not serve, and one that another transaction has locked,
-	// itself or its last job. One whose job the database refuses is tried again at growing intervals: see refusal.Again.
+	// itself or its last job. One whose job the database refuses is tried again at growing intervals: see refusal.Delay.
 	scheduleAgain  = time.Minute
 	scheduleLocked = time.Second
 
@@ -278,7 +278,7 @@ func (s *Scheduler) fireApart(ctx context.Context, names []string, w schedule.Wa
 	if len(names) == 0 {
 		return false, nil
 	}
-	err = refusal.Apart(names, s.cannot, func(part []string) error {
+	err = refusal.Split(names, s.cannot, func(part []string) error {
 		fired, err := s.fire(ctx, part, w)
 		progress = progress || fired.Schedules > 0
 		return err
@@ -390,7 +390,7 @@ func (s *Scheduler) leave(ctx context.Context, name string, now time.Time, fault
 	pause, refused := scheduleAgain, s.Store.RefusesRow(fault)
 	if refused {
 		s.refused[name]++
-		pause = refusal.Again(s.refused[name])
+		pause = refusal.Delay(s.refused[name])
 	}
 	s.aside[name] = now.Add(pause)
 	if text := fault.Error(); s.told[name] != text {

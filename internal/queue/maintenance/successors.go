@@ -39,7 +39,7 @@ func releaseFree(ctx context.Context, store engine.Store, now int64) (last error
 			keys[i] = [2]string{s.Kind, s.UniqueKey}
 			page.AfterKind, page.AfterKey = s.Kind, s.UniqueKey
 		}
-		err = refusal.Apart(keys, store.RefusesRow, func(part [][2]string) error {
+		err = refusal.Split(keys, store.RefusesRow, func(part [][2]string) error {
 			return store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 				n, err := lifecycle.Release(ctx, q, now, part)
 				released = released || n > 0

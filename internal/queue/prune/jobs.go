@@ -127,7 +127,7 @@ func (p pruner) failedApart(ctx context.Context) (sum Result, err error) {
 		return sum, err
 	}
 	sum.Examined = int64(len(ids))
-	return sum, refusal.Apart(ids, p.scope.Store.RefusesRow, func(part []int64) error {
+	return sum, refusal.Split(ids, p.scope.Store.RefusesRow, func(part []int64) error {
 		n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (sum int64, err error) {
 			for _, id := range part {
 				n, err := q.DeleteExpiredJob(ctx, db.DeleteExpiredJobParams{ID: id, Status: string(p.status), Before: p.before})
@@ -148,7 +148,7 @@ func (p pruner) failedApart(ctx context.Context) (sum Result, err error) {
 // setAside records that the database refuses to remove a job.
 func (p pruner) setAside(ctx context.Context, sum *Result, id int64, cause error) error {
 	sum.Refused.Add(id, cause)
-	return p.notes.Aside(ctx, func(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return p.notes.Postpone(ctx, func(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 		return p.scope.Write(ctx, 0, fn)
 	}, p.scope.Now(), refusal.Prune, id, cause)
 }

@@ -23,7 +23,7 @@ const (
 	Conflict Action = "conflict" // promote or claim, while another job has the key of a unique index of the application
 	Renew    Action = "renew"    // renew the lease of a running job
 	End      Action = "end"      // record the end of an attempt
-	Rescue   Action = "rescue"   // take a job from a worker that is gone
+	Rescue   Action = "rescue"   // release or fail the job of a worker that is gone
 	Prune    Action = "prune"    // remove a job that ended long ago
 	Expire   Action = "expire"   // end a job that was not started in time
 )
@@ -53,7 +53,7 @@ func (a Action) Phrase() string {
 	}
 }
 
-// Concerns reports whether the action applies to jobs with a status. A refusal of another action is over.
+// Concerns reports whether the action applies to jobs with a status. A refusal of any other action no longer matters.
 func (a Action) Concerns(status jobtype.Status) bool {
 	switch a {
 	case Promote:
@@ -70,75 +70,75 @@ func (a Action) Concerns(status jobtype.Status) bool {
 }
 
 const (
-	// The time after which a refused job is tried again; each further refusal doubles it: see NoteRefusal.
-	first      = time.Second
-	firstPrune = time.Minute
+	// The pause before the next try of a refused job. NoteRefusal doubles it with each further refusal.
+	firstDelay      = time.Second
+	firstPruneDelay = time.Minute
 
-	last = 10 * time.Minute // the longest time between two tries, except for Prune
+	maxDelay = 10 * time.Minute // the longest time between two tries, except for Prune
 
-	messageMost  = 1000 // the largest number of bytes of an error that are kept
-	examplesMost = 5    // the largest number of ids in a log line
+	maxMessage  = 1000 // the largest number of kept bytes of an error
+	maxExamples = 5    // the largest number of ids in a log line
 )
 
-// Again returns the time after which an operation is tried again that was refused a number of times, at least once: a second,
+// Delay returns the pause before the next try of an operation that the database has refused a number of times, at least once: a second,
 // doubled each time, at most ten minutes.
-func Again(times int) time.Duration { return min(first<<min(times-1, 20), last) }
+func Delay(times int) time.Duration { return min(firstDelay<<min(times-1, 20), maxDelay) }
 
 // Write runs statements in a separate transaction.
 type Write = func(context.Context, func(context.Context, db.Querier) error) error
 
-// Notes sets refused jobs aside and logs refusals. The zero value, and nil, log nothing. It may be used concurrently.
+// Notes postpones refused jobs and logs refusals. The zero value, and nil, log nothing. It may be used concurrently.
 type Notes struct {
 	Log *slog.Logger // optional
 
-	mu   sync.Mutex
-	told map[string]*told
+	mu     sync.Mutex
+	logged map[string]*loggedRefusals
 }
 
-// told counts the log lines of an action and the refusals since the last one.
-type told struct {
+// loggedRefusals counts the log lines of an action and the refusals since the last one.
+type loggedRefusals struct {
 	times    int       // the number of lines
 	next     time.Time // the earliest time of the next line
 	since    int       // refusals since the last line
 	examples []string
 }
 
-// Aside records that the database refuses an action with a job, which is tried again later.
-func (n *Notes) Aside(ctx context.Context, write Write, now time.Time, action Action, job int64, cause error) error {
-	n.Tell(string(action), fmt.Sprintf("job %d", job), cause)
-	again := now.Add(first)
+// Postpone records that the database refuses an action on a job, and when to try again.
+func (n *Notes) Postpone(ctx context.Context, write Write, now time.Time, action Action, job int64, cause error) error {
+	n.Report(string(action), fmt.Sprintf("job %d", job), cause)
+	again := now.Add(firstDelay)
 	if action == Prune {
-		again = now.Add(firstPrune)
+		again = now.Add(firstPruneDelay)
 	}
 	err := write(ctx, func(ctx context.Context, q db.Querier) error {
 		return q.NoteRefusal(ctx, db.NoteRefusalParams{
-			JobID: job, Action: string(action), Message: core.Clean(cause.Error(), messageMost),
+			JobID: job, Action: string(action), Message: core.Clean(cause.Error(), maxMessage),
 			Now: core.Micros(now), AgainAt: core.Micros(again),
 		})
 	})
 	if err != nil {
-		return fmt.Errorf("note that the database refuses to %s job %d: %w", action, job, err)
+		return fmt.Errorf("record that the database refuses to %s job %d: %w", action, job, err)
 	}
 	return nil
 }
 
-// Tell logs that the database refuses an action with a row: at once the first time, and then at growing intervals, with the number of
+// Report logs that the database refuses an action on a row: at once the first time, and then at growing intervals, with the number of
 // refusals since the last line and some of the rows.
-func (n *Notes) Tell(action, row string, cause error) {
+func (n *Notes) Report(action, row string, cause error) {
 	if n == nil || n.Log == nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.told == nil {
-		n.told = map[string]*told{}
+	if n.logged == nil {
+		n.logged = map[string]*loggedRefusals{}
 	}
-	t := n.told[action]
+	t := n.logged[action]
 	if t == nil {
-		t = &told{}
-		n.told[action] = t
+		t = &loggedRefusals{}
+		n.logged[action] = t
 	}
-	if t.since++; len(t.examples) < examplesMost && !slices.Contains(t.examples, row) {
+	if t.since++; len(t.examples) < maxExamples && !slices.Contains(t.examples, row) {
 		t.examples = append(t.examples, row)
 	}
 	now := time.Now()
@@ -148,5 +148,5 @@ func (n *Notes) Tell(action, row string, cause error) {
 	t.times++
 	n.Log.Error("the database refuses a row: it is set aside and tried again at growing intervals; `sqluice why` lists the reason",
 		"action", action, "rows", strings.Join(t.examples, ", "), "refusals", t.since, "error", cause)
-	t.since, t.examples, t.next = 0, nil, now.Add(Again(t.times))
+	t.since, t.examples, t.next = 0, nil, now.Add(Delay(t.times))
 }

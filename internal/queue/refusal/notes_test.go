@@ -16,10 +16,10 @@ func TestTell(t *testing.T) {
 		var text bytes.Buffer
 		n := &Notes{Log: slog.New(slog.NewTextHandler(&text, nil))}
 		for i := range 600 {
-			n.Tell("claim", fmt.Sprintf("job %d", i), errRefused)
+			n.Report("claim", fmt.Sprintf("job %d", i), errRefused)
 			time.Sleep(100 * time.Millisecond)
 		}
-		n.Tell("prune", "job 7", errRefused)
+		n.Report("prune", "job 7", errRefused)
 		lines := strings.Count(text.String(), "the database refuses a row")
 		if lines != 7 || !strings.Contains(text.String(), `rows="job 1, job 2, job 3, job 4, job 5" refusals=10`) {
 			t.Errorf("%d lines:\n%s", lines, text.String())
@@ -28,8 +28,8 @@ func TestTell(t *testing.T) {
 }
 
 func TestAgain(t *testing.T) {
-	for times, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 100: last} {
-		if have := Again(times); have != want {
+	for times, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 100: maxDelay} {
+		if have := Delay(times); have != want {
 			t.Errorf("after %d times it is tried again in %s, not %s", times, have, want)
 		}
 	}

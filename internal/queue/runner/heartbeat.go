@@ -229,11 +229,11 @@ func (h *heartbeat) renewApart(ctx context.Context, held map[int64][]*lifecycle.
 		return err
 	}
 	for worker, list := range held {
-		err := refusal.Apart(list, h.env.store.RefusesRow, func(part []*lifecycle.End) error {
+		err := refusal.Split(list, h.env.store.RefusesRow, func(part []*lifecycle.End) error {
 			_, err := h.renewOnly(ctx, map[int64][]*lifecycle.End{worker: part})
 			return err
 		}, func(e *lifecycle.End, err error) error {
-			return h.env.notes.Aside(ctx, h.env.store.Write, h.env.store.Now(), refusal.Renew, e.Job.ID, err)
+			return h.env.notes.Postpone(ctx, h.env.store.Write, h.env.store.Now(), refusal.Renew, e.Job.ID, err)
 		})
 		if err != nil {
 			return err

@@ -114,7 +114,7 @@ func (l *ledger) postpone(a *Attempt) {
 	l.remove(a)
 	l.refused[a.fence()] = a
 	a.refused.times++
-	pause := refusal.Again(a.refused.times)
+	pause := refusal.Delay(a.refused.times)
 	if a.isLocked() {
 		pause = min(pause, lockedPause)
 	}

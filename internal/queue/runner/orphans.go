@@ -34,14 +34,14 @@ func (o *orphans) release(ctx context.Context, held map[fence]db.ListHeldJobsRow
 		return nil
 	}
 	store, released := o.env.store, 0
-	err := refusal.Apart(found, store.RefusesRow, func(part []fence) error {
+	err := refusal.Split(found, store.RefusesRow, func(part []fence) error {
 		n, err := o.releaseUnstarted(ctx, part)
 		released += n
 		return err
 	}, func(f fence, err error) error {
 		times := o.refused[f].times + 1
-		o.refused[f] = refusedOrphan{times, time.Now().Add(refusal.Again(times))}
-		return o.env.notes.Aside(ctx, store.Write, store.Now(), refusal.End, f.job, err)
+		o.refused[f] = refusedOrphan{times, time.Now().Add(refusal.Delay(times))}
+		return o.env.notes.Postpone(ctx, store.Write, store.Now(), refusal.End, f.job, err)
 	})
 	if released > 0 {
 		o.env.log.Warn("gave back jobs that were claimed by a write that seemed to have failed", "jobs", released)

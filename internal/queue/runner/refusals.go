@@ -57,7 +57,7 @@ func (r *refusals) commit(ctx context.Context, p plan, refused error) (again []*
 	}
 	claims := p.promotes(l.env.store.Now())
 	if claims && refused != nil && !r.listing {
-		l.env.notes.Tell("cycle", "one of many", refused)
+		l.env.notes.Report("cycle", "one of many", refused)
 		r.listing = true
 	}
 	if !claims || !r.listing { // or only an end was refused before
@@ -132,7 +132,7 @@ func (r *refusals) promote(ctx context.Context) (promoted int, err error) {
 		return 0, fmt.Errorf("list due jobs: %w", err)
 	}
 	l.behind = len(ids) == promoteMost
-	err = refusal.Apart(ids, store.RefusesRow, func(part []int64) error {
+	err = refusal.Split(ids, store.RefusesRow, func(part []int64) error {
 		var n int64
 		err := store.Write(l.env.writing, func(ctx context.Context, q db.Querier) (err error) {
 			n, err = q.PromoteListedJobs(ctx, db.PromoteListedJobsParams{Now: now, Ids: core.JSONIDs(part)})
@@ -163,7 +163,7 @@ func (r *refusals) claim(ctx context.Context, queue string, n int64) (claimed in
 	if err != nil {
 		return 0, fmt.Errorf("list claimable jobs: %w", err)
 	}
-	err = refusal.Apart(ids, store.RefusesRow, func(part []int64) error {
+	err = refusal.Split(ids, store.RefusesRow, func(part []int64) error {
 		did, err := l.commitOne(ctx, plan{
 			due: l.next, listed: part,
 			wants: map[string]int64{queue: int64(len(part))}, slots: map[string]int64{queue: int64(l.slots.free(queue))},
@@ -186,7 +186,7 @@ func (r *refusals) note(action refusal.Action) func(int64, error) error {
 		if env.store.KeyTaken(err) {
 			action = refusal.Conflict
 		}
-		return env.notes.Aside(env.writing, env.store.Write, env.store.Now(), action, id, err)
+		return env.notes.Postpone(env.writing, env.store.Write, env.store.Now(), action, id, err)
 	}
 }
 

@@ -74,7 +74,7 @@ func (e lateError) Unwrap() error { return e.error }
 // record writes ends, in parts where the database refuses them together. Its error is neither for a lock nor for a refused row.
 func (s *endSplitter) record(ended []*Attempt) error {
 	tried := 0
-	err := refusal.Apart(ended, s.completer.mustSplit, func(part []*Attempt) error {
+	err := refusal.Split(ended, s.completer.mustSplit, func(part []*Attempt) error {
 		err := s.recordTogether(part)
 		if err == nil {
 			tried += len(part)
@@ -147,7 +147,7 @@ func (s *endSplitter) postpone(a *Attempt, locked bool, cause error) {
 // postpone keeps an end that the database refuses, to be recorded later.
 func (c *completer) postpone(a *Attempt, cause error) error {
 	c.ledger.postpone(a)
-	return c.env.notes.Aside(c.env.writing, c.env.store.Write, c.env.store.Now(), refusal.End, a.job.ID, cause)
+	return c.env.notes.Postpone(c.env.writing, c.env.store.Write, c.env.store.Now(), refusal.End, a.job.ID, cause)
 }
 
 // recordRefused tries the refused ends for the last time, and releases the jobs of the ends that are refused again. Its error is the

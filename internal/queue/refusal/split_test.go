@@ -9,7 +9,7 @@ import (
 var errRefused = errors.New("refused")
 
 // All items except the refused ones are done, whichever are refused, and one call does all where none is.
-func TestApart(t *testing.T) {
+func TestSplit(t *testing.T) {
 	for _, test := range []struct{ items, refused []int }{
 		{nil, nil},
 		{[]int{1}, nil},
@@ -19,9 +19,9 @@ func TestApart(t *testing.T) {
 		{[]int{1, 2, 3, 4, 5}, []int{3}},
 		{[]int{1, 2, 3}, []int{1, 2, 3}},
 	} {
-		var done, aside []int
+		var done, postponed []int
 		calls := 0
-		err := Apart(test.items, func(err error) bool { return errors.Is(err, errRefused) }, func(part []int) error {
+		err := Split(test.items, func(err error) bool { return errors.Is(err, errRefused) }, func(part []int) error {
 			calls++
 			for _, item := range part {
 				if slices.Contains(test.refused, item) {
@@ -31,11 +31,11 @@ func TestApart(t *testing.T) {
 			done = append(done, part...)
 			return nil
 		}, func(item int, err error) error {
-			aside = append(aside, item)
+			postponed = append(postponed, item)
 			return nil
 		})
-		if err != nil || len(done)+len(aside) != len(test.items) || !slices.Equal(aside, test.refused) || len(test.refused) == 0 && calls > 1 {
-			t.Errorf("%v: done %v, aside %v after %d calls, %v", test, done, aside, calls, err)
+		if err != nil || len(done)+len(postponed) != len(test.items) || !slices.Equal(postponed, test.refused) || len(test.refused) == 0 && calls > 1 {
+			t.Errorf("%v: done %v, postponed %v after %d calls, %v", test, done, postponed, calls, err)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestApart(t *testing.T) {
 // Another fault ends it at once.
 func TestApartEnds(t *testing.T) {
 	broken, calls := errors.New("broken"), 0
-	err := Apart([]int{1, 2, 3, 4}, func(err error) bool { return errors.Is(err, errRefused) }, func(part []int) error {
+	err := Split([]int{1, 2, 3, 4}, func(err error) bool { return errors.Is(err, errRefused) }, func(part []int) error {
 		if calls++; calls == 2 {
 			return broken
 		}
