@@ -48,7 +48,7 @@ type inserter struct{ store *backend }
 // members if failures continue.
 func (s inserter) writeGroup(group []*member) {
 	if len(group) == 1 {
-		group[0].Settle(s.writeInsert(group[0].Ctx, group[0].Work))
+		group[0].Resolve(s.writeInsert(group[0].Ctx, group[0].Work))
 		return
 	}
 	left := slices.Clone(group)
@@ -60,7 +60,7 @@ func (s inserter) writeGroup(group []*member) {
 		culprits, err := s.writeTogether(left)
 		if err == nil || errors.Is(err, jobs.ErrUnknownOutcome) {
 			for _, m := range left {
-				m.Settle(err)
+				m.Resolve(err)
 			}
 			return
 		}

@@ -187,14 +187,14 @@ func (w *writer) run(group []*member) {
 	var busy error
 	for i, m := range group {
 		if busy != nil && time.Since(m.Came) >= busyWait {
-			m.Settle(busy)
+			m.Resolve(busy)
 			continue
 		}
 		begun, err := w.again(m)
 		if err = translate(err); doubt && err != nil && !errors.Is(err, jobs.ErrUnknownOutcome) {
 			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err) // the group's commit may still take effect
 		}
-		m.Settle(err)
+		m.Resolve(err)
 		switch {
 		case begun || m.Ctx.Err() != nil:
 		case errors.Is(err, jobs.ErrBusy):
@@ -220,7 +220,7 @@ func (w *writer) again(m *member) (begun bool, err error) {
 
 func settleAll(group []*member, err error) {
 	for _, m := range group {
-		m.Settle(err)
+		m.Resolve(err)
 	}
 }
 
@@ -241,7 +241,7 @@ func (w *writer) findGate() {
 	w.gate = gate
 }
 
-// waiting returns the members of a group whose context has not ended while they waited for their turn, and settles the others.
+// waiting returns the members of a group whose context has not ended while they waited for their turn, and resolves the others.
 func waiting(group []*member) []*member {
 	ended := func(m *member) bool { return m.Ctx.Err() != nil }
 	if !slices.ContainsFunc(group, ended) {
@@ -250,7 +250,7 @@ func waiting(group []*member) []*member {
 	var left []*member
 	for _, m := range group {
 		if ended(m) {
-			m.Settle(core.EndOf(m.Ctx))
+			m.Resolve(core.EndOf(m.Ctx))
 		} else {
 			left = append(left, m)
 		}

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// errUnsettled is the outcome of a member that Run did not settle, even when called for that member alone.
-var errUnsettled = errors.New("the write was given up: its transaction did not return")
+// errUnresolved is the outcome of a member that Run did not resolve, even when called for that member alone.
+var errUnresolved = errors.New("the write was given up: its transaction did not return")
 
 // Committer runs the work of concurrent callers of Do in groups. Its exported fields are set before the first call and not changed.
 type Committer[T any] struct {
-	// Run runs the work of a group's members and settles each of them. It must not change the slice. Members that it leaves
-	// unsettled, also because it panics or calls runtime.Goexit, are then run one by one: each on the goroutine of its caller,
+	// Run runs the work of a group's members and resolves each of them. It must not change the slice. Members that it leaves
+	// unresolved, also because it panics or calls runtime.Goexit, are then run one by one: each on the goroutine of its caller,
 	// beside other groups.
 	Run func(group []*Member[T])
 
@@ -47,14 +47,14 @@ type Member[T any] struct {
 	Work T
 	Came time.Time // when Do was called
 
-	settled bool
-	err     error
-	self    [1]*Member[T] // backs a group of one without an allocation
-	wake    chan bool     // true: the member leads the next group; false: its group has ended; nil unless it waited
+	resolved bool
+	err      error
+	self     [1]*Member[T] // backs a group of one without an allocation
+	wake     chan bool     // true: the member leads the next group; false: its group has ended; nil unless it waited
 }
 
-// Settle gives a member its outcome. The last call counts.
-func (m *Member[T]) Settle(err error) { m.settled, m.err = true, err }
+// Resolve gives a member its outcome. The last call counts.
+func (m *Member[T]) Resolve(err error) { m.resolved, m.err = true, err }
 
 // Do runs work in a group and returns its outcome. The end of ctx counts only while the caller waits for a group.
 func (c *Committer[T]) Do(ctx context.Context, work T) error {
@@ -72,8 +72,8 @@ func (c *Committer[T]) Do(ctx context.Context, work T) error {
 	if leads {
 		c.lead(m)
 	}
-	if !m.settled { // its group left it unsettled, or no group has ended for Stuck
-		m.Settle(errUnsettled)
+	if !m.resolved { // its group left it unresolved, or no group has ended for Stuck
+		m.Resolve(errUnresolved)
 		c.runAlone(m)
 	}
 	return m.err
@@ -82,7 +82,7 @@ func (c *Committer[T]) Do(ctx context.Context, work T) error {
 // runAlone runs the work of one member on the goroutine of its caller.
 func (c *Committer[T]) runAlone(m *Member[T]) {
 	if err := c.acquire(m); err != nil {
-		m.Settle(err)
+		m.Resolve(err)
 		return
 	}
 	defer c.release()
@@ -190,12 +190,12 @@ func (c *Committer[T]) lead(m *Member[T]) {
 		c.handOn()
 	}()
 	if err := c.acquire(m); err != nil {
-		m.Settle(err)
+		m.Resolve(err)
 		if m.Ctx.Err() == nil {
 			group = c.takeImpatient(m)
 		}
 		for _, other := range group {
-			other.Settle(err)
+			other.Resolve(err)
 		}
 		return
 	}

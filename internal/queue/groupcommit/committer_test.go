@@ -33,7 +33,7 @@ func (r *recorder) run(group []*Member[string]) {
 	r.record(group)
 	<-r.gate
 	for _, m := range group {
-		m.Settle(r.err)
+		m.Resolve(r.err)
 	}
 }
 
@@ -147,12 +147,12 @@ func TestContextEndsInTheGroup(t *testing.T) {
 	})
 }
 
-// Members that a group leaves unsettled run alone, beside the next group.
+// Members that a group leaves unresolved run alone, beside the next group.
 func TestUnsettledMembersRunAlone(t *testing.T) {
 	for name, run := range map[string]func(group []*Member[string]){
 		"left out": func([]*Member[string]) {},
-		"settled in part": func(group []*Member[string]) {
-			group[0].Settle(nil)
+		"resolved in part": func(group []*Member[string]) {
+			group[0].Resolve(nil)
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestUnsettledMembersRunAlone(t *testing.T) {
 			defer r.mu.Unlock()
 			slices.Sort(r.groups)
 			want := []string{"a", "b", "b c", "c"}
-			if name == "settled in part" {
+			if name == "resolved in part" {
 				want = []string{"a", "b c", "c"}
 			}
 			if !slices.Equal(r.groups, want) {
@@ -192,7 +192,7 @@ func TestUnsettledMembersRunAlone(t *testing.T) {
 // A member that its own run does not settle gets an error, and not the outcome of a write that succeeded.
 func TestMemberThatNothingSettles(t *testing.T) {
 	c := &Committer[string]{Groups: 1, Members: 10, Run: func([]*Member[string]) {}}
-	if err := c.Do(t.Context(), "a"); !errors.Is(err, errUnsettled) {
+	if err := c.Do(t.Context(), "a"); !errors.Is(err, errUnresolved) {
 		t.Errorf("the caller gets %v", err)
 	}
 }
@@ -318,7 +318,7 @@ func TestManyCallers(t *testing.T) {
 		running--
 		mu.Unlock()
 		for _, m := range group {
-			m.Settle(nil)
+			m.Resolve(nil)
 		}
 	}
 	var all sync.WaitGroup
