@@ -101,7 +101,7 @@ func (q *Queue) queues(ctx context.Context) ([]string, error) {
 
 // fire enqueues the jobs of due schedules, and returns the due time of the next schedule; zero if there is none.
 func (q *Queue) fire(ctx context.Context) (next time.Time, fired bool, err error) {
-	s := maintenance.Scheduler{
+	s := maintenance.Upkeep{
 		Store: q.port(), Log: slog.New(slog.DiscardHandler), Declared: core.JSONNames(nil), Changed: func() { fired = true },
 	}
 	if next, err = s.Once(ctx, q.watched); err != nil {

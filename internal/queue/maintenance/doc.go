@@ -2,8 +2,8 @@
 //
 //	Rescuer  resets the jobs of workers that are gone
 //	Pruner   removes what has been kept long enough: jobs that ended, rows of workers, the audit log, the history
-//	Scheduler enqueues the jobs of schedules; it also ends pauses, and by Expiry jobs that were not started in time: one look finds what
-//	         of these is due, so that a queue without them costs no statement more
+//	Upkeep   looks once a second for the work of its duties: scheduler (fires schedules), pauseEnder, successorReleaser and Expirer
+//	         (ends jobs that were not started in time). One statement serves all four, so that an idle queue costs no more
 //	Rollup   adds up what transactions note of jobs to counts and history
 //
 // The types with a Run method are services: a runner starts each on a separate goroutine, and Run returns when its context ends.

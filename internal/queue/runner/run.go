@@ -175,7 +175,7 @@ func (r *run) settleOverdue(ctx context.Context) error {
 	if !r.env.config.Drain {
 		return nil
 	}
-	return maintenance.SettleOverdue(ctx, r.env.store, &maintenance.Expiry{Store: r.env.store, Notes: r.env.notes, Ended: r.rollup.Note}, r.env.log)
+	return (&maintenance.Upkeep{Store: r.env.store, Log: r.env.log, Notes: r.env.notes, Changed: r.rollup.Note}).SettleOverdue(ctx)
 }
 
 // services returns the services beside the loop. A new service is a line here.
@@ -186,7 +186,7 @@ func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 		r.rollup,
 	}
 	if !r.env.config.Drain {
-		services = append(services, &maintenance.Scheduler{
+		services = append(services, &maintenance.Upkeep{
 			Store: r.env.store, Log: r.env.log, Declared: r.env.schedules, Notes: r.env.notes, Changed: r.rollup.Note,
 		})
 	}

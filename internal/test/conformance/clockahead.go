@@ -54,7 +54,7 @@ func (c *clockAhead) take() jobs.Receipt {
 // look does a worker's work of each second.
 func (c *clockAhead) look() {
 	c.Helper()
-	s := &maintenance.Scheduler{Store: c.clocked, Log: quiet(), Declared: "[]", Notes: &refusal.Notes{Log: quiet()}}
+	s := &maintenance.Upkeep{Store: c.clocked, Log: quiet(), Declared: "[]", Notes: &refusal.Notes{Log: quiet()}}
 	if _, err := s.Once(c.fixture.ctx, c.Now()); err != nil {
 		c.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (f *fixture) late(by time.Duration, atClaim bool) (*jobs.Client, *lateClock
 func (f *fixture) expire(by time.Duration) (ended int, seen *seen, err error) {
 	f.Helper()
 	_, clock, seen := f.late(by, false)
-	expiry := maintenance.Expiry{Store: clock, Notes: &refusal.Notes{Log: quiet()}}
+	expiry := maintenance.Expirer{Store: clock, Notes: &refusal.Notes{Log: quiet()}}
 	ended, err = expiry.Once(f.ctx)
 	seen.told()
 	return ended, seen, err
@@ -368,7 +368,7 @@ func testStartWithinOfTick(f *fixture) {
 func testRefusedExpiry(f *fixture, rules func(*fixture, string)) {
 	ids := f.addRuled(200)
 	f.sql("bound_many")
-	expiry := maintenance.Expiry{Store: f.store, Notes: &refusal.Notes{Log: quiet()}}
+	expiry := maintenance.Expirer{Store: f.store, Notes: &refusal.Notes{Log: quiet()}}
 	ended, err := expiry.Once(f.ctx)
 	f.must(err)
 	var kept []int64

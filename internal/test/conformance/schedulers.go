@@ -253,7 +253,7 @@ func (c *steppingClock) InsertWith(ctx context.Context, queue string, fn engine.
 func testManyNewSchedules(f *fixture) {
 	clock := &steppingClock{Store: engine.StoreOf(f.client.Store()), now: f.store.Now()}
 	since := clock.now.Add(-time.Second)
-	s := maintenance.Scheduler{Store: clock, Log: quiet(), Declared: "[]", Notes: &refusal.Notes{Log: quiet()}}
+	s := maintenance.Upkeep{Store: clock, Log: quiet(), Declared: "[]", Notes: &refusal.Notes{Log: quiet()}}
 	client := jobs.New(engine.SealStore(clock)) // by the scheduler's clock, however long the test takes
 	f.must(client.PutSchedule(f.ctx, jobs.NewSchedule("often", "@every 1s", "k", json.RawMessage("{}"))))
 	_, err := s.Once(f.ctx, since)

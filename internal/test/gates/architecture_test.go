@@ -120,7 +120,7 @@ func TestBadPlacesAreFound(t *testing.T) {
 	for _, test := range []struct{ identifier, file, wanted string }{
 		{"withDefaults", "jobs/runner.go", ""},
 		{"ClaimJobs", "sql/queries/sqlite/claim.sql", ""},
-		{"Scheduler", "internal/queue/maintenance/scheduler.go", ""},
+		{"scheduler", "internal/queue/maintenance/scheduler.go", ""},
 		{"withDefaults", "jobs/client.go", "declared in jobs/runner.go"},
 		{"withDefaults", "jobs/nothing.go", "there is no such file; update the row"},
 		{"noSuchIdentifier", "jobs/runner.go", "no file declares the identifier"},

@@ -112,7 +112,7 @@ func (m *machine) expire(t *rapid.T) {
 	want := m.model.expire()
 	t.Logf("expire: %d", want)
 	each(m, "expire", want, nil, func(e *engine) (int, error) {
-		expiry := maintenance.Expiry{Store: e.store, Notes: &refusal.Notes{}}
+		expiry := maintenance.Expirer{Store: e.store, Notes: &refusal.Notes{}}
 		return expiry.Once(m.ctx)
 	})
 }
@@ -122,8 +122,8 @@ func (m *machine) settleOverdue(t *rapid.T) {
 	m.model.settleOverdue()
 	t.Log("settle what is overdue")
 	each(m, "settle what is overdue", struct{}{}, nil, func(e *engine) (struct{}, error) {
-		expiry := maintenance.Expiry{Store: e.store, Notes: &refusal.Notes{}}
-		return struct{}{}, maintenance.SettleOverdue(m.ctx, e.store, &expiry, slog.New(slog.DiscardHandler))
+		upkeep := maintenance.Upkeep{Store: e.store, Notes: &refusal.Notes{}, Log: slog.New(slog.DiscardHandler)}
+		return struct{}{}, upkeep.SettleOverdue(m.ctx)
 	})
 }
 

@@ -97,7 +97,7 @@ func (m *machine) serve(t *rapid.T) {
 	m.model.serve(since)
 	t.Logf("serve schedules, looked since %s: %d jobs", since, m.model.lastJob-before)
 	each(m, "serve schedules", struct{}{}, nil, func(e *engine) (struct{}, error) {
-		s := maintenance.Scheduler{Store: e.store, Log: slog.New(slog.DiscardHandler), Declared: "[]", Notes: &refusal.Notes{}}
+		s := maintenance.Upkeep{Store: e.store, Log: slog.New(slog.DiscardHandler), Declared: "[]", Notes: &refusal.Notes{}}
 		if _, err := s.Once(m.ctx, since); err != nil {
 			return struct{}{}, err
 		}

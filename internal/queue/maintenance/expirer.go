@@ -9,22 +9,36 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
+	"github.com/sqluice/sqluice/internal/queue/schedule"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // expireMost is the largest number of jobs that one transaction ends.
 const expireMost = 500
 
-// Expiry ends jobs that had to start by a time and were not started. Any number of Expiry values may work on one queue.
-type Expiry struct {
+// Expirer ends jobs that had to start by a time and were not started. Any number of Expirer values may work on one queue.
+type Expirer struct {
 	Store engine.Store
 	Notes *refusal.Notes
 	Ended func() // called after jobs were ended; optional
 }
 
+func (*Expirer) name() string { return "ending jobs that were not started in time" }
+
+func (*Expirer) due(work db.GetScheduleWorkRow, now int64) bool {
+	return work.StartBy != 0 && work.StartBy <= now
+}
+
+func (*Expirer) next(work db.GetScheduleWorkRow) []int64 { return []int64{work.StartBy} }
+
+func (e *Expirer) run(ctx context.Context, _ schedule.Watch) error {
+	_, err := e.Once(ctx)
+	return err
+}
+
 // Once ends the jobs whose time has passed, and returns their number. It sets jobs aside that the database refuses to end, and ends all
 // others.
-func (e *Expiry) Once(ctx context.Context) (ended int, err error) {
+func (e *Expirer) Once(ctx context.Context) (ended int, err error) {
 	for {
 		listed, done, err := e.some(ctx)
 		if ended += done.ended; err != nil {
@@ -40,7 +54,7 @@ func (e *Expiry) Once(ctx context.Context) (ended int, err error) {
 type expired struct{ ended, aside int }
 
 // some handles the most overdue jobs, and returns their number.
-func (e *Expiry) some(ctx context.Context) (listed int, done expired, err error) {
+func (e *Expirer) some(ctx context.Context) (listed int, done expired, err error) {
 	now := core.Micros(e.Store.Now())
 	var ids []int64
 	err = e.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -62,7 +76,7 @@ func (e *Expiry) some(ctx context.Context) (listed int, done expired, err error)
 }
 
 // end ends jobs in one transaction.
-func (e *Expiry) end(ctx context.Context, now int64, ids []int64) (int, error) {
+func (e *Expirer) end(ctx context.Context, now int64, ids []int64) (int, error) {
 	var ended []db.ExpireJobsRow
 	err := e.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		left := lifecycle.NewLeft()
@@ -82,7 +96,7 @@ func (e *Expiry) end(ctx context.Context, now int64, ids []int64) (int, error) {
 }
 
 // tell reports ended jobs to the log, the observer and other processes.
-func (e *Expiry) tell(ended []db.ExpireJobsRow) {
+func (e *Expirer) tell(ended []db.ExpireJobsRow) {
 	e.Store.Announce(core.JobEnded)
 	if e.Ended != nil {
 		e.Ended()

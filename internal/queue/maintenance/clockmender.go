@@ -21,37 +21,39 @@ const (
 	ticksAhead = 24 * time.Hour
 )
 
-// ahead mends the times that a clock wrote while it was ahead. Without it, unique keys that are taken for a time, pauses that end by
+// clockMender mends the times that a clock wrote while it was ahead. Without it, unique keys that are taken for a time, pauses that end by
 // themselves, and next ticks of schedules would last until the clock has caught up. One goroutine uses it.
-type ahead struct {
+type clockMender struct {
+	store   engine.Store
+	log     *slog.Logger
 	looked  time.Time      // the last look, by the process's clock
 	clock   time.Time      // the store's clock at the last call
 	refused *outage.Outage // mendings that the database refuses
 }
 
 // look mends once a minute, and at once when the clock was set back.
-func (a *ahead) look(ctx context.Context, store engine.Store, log *slog.Logger) error {
-	at, now := time.Now(), store.Now()
-	back := now.Before(a.clock.Add(-core.ClockAhead))
-	a.clock = now
-	if !a.looked.IsZero() && !back && at.Sub(a.looked) < aheadLook {
+func (m *clockMender) look(ctx context.Context) error {
+	at, now := time.Now(), m.store.Now()
+	back := now.Before(m.clock.Add(-core.ClockAhead))
+	m.clock = now
+	if !m.looked.IsZero() && !back && at.Sub(m.looked) < aheadLook {
 		return nil
 	}
-	err := mendAhead(ctx, store, log, now)
-	if err != nil && !store.RefusesRow(err) && !lifecycle.IsLocked(store, err) {
+	err := m.mend(ctx, now)
+	if err != nil && !m.isRefusal(err) {
 		return err
 	}
-	a.looked = at
-	note(a.refused, err, "times that a clock wrote that was ahead are mended again", "mending times that a clock wrote that was ahead failed; trying again")
+	m.looked = at
+	note(m.refused, err, "times that a clock wrote that was ahead are mended again", "mending times that a clock wrote that was ahead failed; trying again")
 	return nil
 }
 
-// mendAhead looks once. It writes only when there is something to mend. A refusal of the database stops no other mending; the error is
+// mend looks once. It writes only when there is something to mend. A refusal of the database stops no other mending; the error is
 // the last refusal.
-func mendAhead(ctx context.Context, store engine.Store, log *slog.Logger, now time.Time) (last error) {
+func (m *clockMender) mend(ctx context.Context, now time.Time) (last error) {
 	at, late := core.Micros(now), core.Micros(now.Add(core.ClockAhead))
 	var found db.CountAheadRow
-	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+	err := m.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		found, err = q.CountAhead(ctx, late)
 		return err
 	})
@@ -76,20 +78,25 @@ func mendAhead(ctx context.Context, store engine.Store, log *slog.Logger, now ti
 		}
 		var mended any
 		// The write does not wait for an application's transactions, which may last.
-		err := store.Write(engine.Briefly(ctx), func(ctx context.Context, q db.Querier) (err error) {
+		err := m.store.Write(engine.Briefly(ctx), func(ctx context.Context, q db.Querier) (err error) {
 			mended, err = part.mend(ctx, q)
 			return err
 		})
 		switch {
 		case err == nil:
-			log.Warn("the clock was ahead and is right again: what it wrote goes on from now", "what", part.name, "mended", mended)
-		case store.RefusesRow(err), lifecycle.IsLocked(store, err):
+			m.log.Warn("the clock was ahead and is right again: what it wrote goes on from now", "what", part.name, "mended", mended)
+		case m.isRefusal(err):
 			last = fmt.Errorf("%s: %w", part.name, err)
 		default:
 			return fmt.Errorf("mend times that a clock wrote that was ahead: %w", err)
 		}
 	}
 	return last
+}
+
+// isRefusal reports whether an error concerns only the rows that it mends.
+func (m *clockMender) isRefusal(err error) bool {
+	return m.store.RefusesRow(err) || lifecycle.IsLocked(m.store, err)
 }
 
 // mendSchedules makes schedules go on now and returns their names. It removes fired ticks that lie far ahead: they come again at their

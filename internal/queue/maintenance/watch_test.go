@@ -21,10 +21,10 @@ func (c clocked) Now() time.Time { return c.now() }
 func TestWhatASchedulerHasWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var set time.Duration
-		s := &Scheduler{Store: clocked{now: func() time.Time { return time.Now().Add(set) }}}
+		k := &watch{store: clocked{now: func() time.Time { return time.Now().Add(set) }}}
 		look := func(succeeds bool) (since time.Time) {
 			t.Helper()
-			w, looked := s.watch()
+			w, looked := k.begin()
 			if succeeds {
 				looked()
 			}
