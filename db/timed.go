@@ -265,7 +265,7 @@ func (q timed) DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams)
 	return value, err
 }
 
-func (q timed) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, error) {
+func (q timed) DeleteJob(ctx context.Context, arg DeleteJobParams) ([]DeleteJobRow, error) {
 	began := time.Now()
 	value, err := q.own.DeleteJob(ctx, arg)
 	q.hook("DeleteJob", time.Since(began), err)
@@ -1238,7 +1238,7 @@ func (q timed) RekeySchedule(ctx context.Context, arg RekeyScheduleParams) (int6
 	return value, err
 }
 
-func (q timed) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error) {
+func (q timed) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) ([]ReleaseHeldJobsRow, error) {
 	began := time.Now()
 	value, err := q.own.ReleaseHeldJobs(ctx, arg)
 	q.hook("ReleaseHeldJobs", time.Since(began), err)

@@ -37,6 +37,7 @@ type (
 	DeleteFailedJobsParams        = sqlite.DeleteFailedJobsParams
 	DeleteJobHistoryParams        = sqlite.DeleteJobHistoryParams
 	DeleteJobParams               = sqlite.DeleteJobParams
+	DeleteJobRow                  = sqlite.DeleteJobRow
 	DeleteOldAuditParams          = sqlite.DeleteOldAuditParams
 	DeleteOldScheduleTicksParams  = sqlite.DeleteOldScheduleTicksParams
 	DeletePastUniqueKeysParams    = sqlite.DeletePastUniqueKeysParams
@@ -159,6 +160,7 @@ type (
 	RekeyJobParams                = sqlite.RekeyJobParams
 	RekeyScheduleParams           = sqlite.RekeyScheduleParams
 	ReleaseHeldJobsParams         = sqlite.ReleaseHeldJobsParams
+	ReleaseHeldJobsRow            = sqlite.ReleaseHeldJobsRow
 	ReleaseJobsParams             = sqlite.ReleaseJobsParams
 	ReleaseSuccessorsParams       = sqlite.ReleaseSuccessorsParams
 	ReplacePauseParams            = sqlite.ReplacePauseParams

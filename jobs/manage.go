@@ -109,8 +109,8 @@ func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) erro
 func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (Status, error) {
 	var became Status
 	err := c.change(ctx, jobtype.ActionCancel, core.WorkReady|core.JobEnded, id, opts,
-		func(ctx context.Context, q db.Querier, now, id int64, o lifecycle.Options, left lifecycle.Left) (err error) {
-			became, err = lifecycle.Cancel(ctx, q, now, id, o, left)
+		func(ctx context.Context, q db.Querier, now, id int64, o lifecycle.Options, made *lifecycle.Transitions) (err error) {
+			became, err = lifecycle.Cancel(ctx, q, now, id, o, made)
 			return err
 		})
 	if err != nil {
@@ -146,13 +146,13 @@ func (c *Client) change(
 		if err != nil {
 			return err
 		}
-		now, left := core.Micros(c.store.Now()), lifecycle.NewLeft()
-		if err := request(ctx, q, now, id, options, left); errors.Is(err, lifecycle.ErrUnchanged) {
+		now, made := core.Micros(c.store.Now()), lifecycle.NewTransitions()
+		if err := request(ctx, q, now, id, options, made); errors.Is(err, lifecycle.ErrUnchanged) {
 			return nil // there is nothing to record
 		} else if err != nil {
 			return err
 		}
-		if err := left.Conclude(ctx, q, now); err != nil {
+		if err := made.Conclude(ctx, q, now); err != nil {
 			return err
 		}
 		return author.Record(ctx, q, now, audit.Entry{

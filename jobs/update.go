@@ -120,7 +120,7 @@ func (c *Client) Update(ctx context.Context, id int64, opts ...UpdateOption) err
 		o.Detail = detail
 	})
 	return c.change(ctx, jobtype.ActionUpdate, core.WorkReady, id, changes,
-		func(ctx context.Context, q db.Querier, now, _ int64, o lifecycle.Options, _ lifecycle.Left) error {
+		func(ctx context.Context, q db.Querier, now, _ int64, o lifecycle.Options, _ *lifecycle.Transitions) error {
 			u.params.Now, o.Cipher = now, c.scope().Cipher
 			return lifecycle.Update(ctx, q, u.params, o)
 		})

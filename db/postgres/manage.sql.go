@@ -50,9 +50,10 @@ func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobPara
 	return items, nil
 }
 
-const deleteJob = `-- name: DeleteJob :execrows
+const deleteJob = `-- name: DeleteJob :many
 DELETE FROM sqluice_jobs WHERE id = $1 AND status NOT IN ('running', 'deleted')
   AND (status = CAST($2 AS TEXT) OR $2 IS NULL)
+RETURNING queue, kind, unique_key, status
 `
 
 type DeleteJobParams struct {
@@ -60,13 +61,37 @@ type DeleteJobParams struct {
 	Only *string `json:"only"`
 }
 
-// DeleteJob removes a job that is not running, with its errors.
-func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteJob, arg.ID, arg.Only)
+type DeleteJobRow struct {
+	Queue     string  `json:"queue"`
+	Kind      string  `json:"kind"`
+	UniqueKey *string `json:"unique_key"`
+	Status    string  `json:"status"`
+}
+
+// DeleteJob removes a job that is not running, with its errors, and returns its status.
+func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) ([]DeleteJobRow, error) {
+	rows, err := q.db.Query(ctx, deleteJob, arg.ID, arg.Only)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []DeleteJobRow
+	for rows.Next() {
+		var i DeleteJobRow
+		if err := rows.Scan(
+			&i.Queue,
+			&i.Kind,
+			&i.UniqueKey,
+			&i.Status,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const requestJobCancel = `-- name: RequestJobCancel :execrows

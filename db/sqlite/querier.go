@@ -88,8 +88,8 @@ type Querier interface {
 	// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
-	// DeleteJob removes a job that is not running, with its errors.
-	DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, error)
+	// DeleteJob removes a job that is not running, with its errors, and returns its status.
+	DeleteJob(ctx context.Context, arg DeleteJobParams) ([]DeleteJobRow, error)
 	// DeleteJobErrors removes the errors of a job.
 	DeleteJobErrors(ctx context.Context, jobID int64) error
 	// DeleteJobHistory removes the steps of one length that began since one time and before another.
@@ -422,7 +422,7 @@ type Querier interface {
 	RekeySchedule(ctx context.Context, arg RekeyScheduleParams) (int64, error)
 	// ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
 	// transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
-	ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error)
+	ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) ([]ReleaseHeldJobsRow, error)
 	// ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
 	// number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
 	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error)

@@ -58,16 +58,16 @@ func (in *Inspector) changeMany(
 			var changed []int64
 			err := lifecycle.Change(ctx, in.scope, signals, func(ctx context.Context, q db.Querier) error {
 				changed = changed[:0]
-				now, left := core.Micros(in.scope.Now()), lifecycle.NewLeft()
+				now, made := core.Micros(in.scope.Now()), lifecycle.NewTransitions()
 				for _, id := range part {
-					err := request(ctx, q, now, id, options, left)
+					err := request(ctx, q, now, id, options, made)
 					if err == nil {
 						changed = append(changed, id)
 					} else if !lifecycle.Refused(err) {
 						return err
 					}
 				}
-				if err := left.Conclude(ctx, q, now); err != nil {
+				if err := made.Conclude(ctx, q, now); err != nil {
 					return err
 				}
 				return author.RecordMany(ctx, q, now, audit.Entry{Action: action, JobIDs: changed, Detail: detail})

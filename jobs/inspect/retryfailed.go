@@ -75,7 +75,7 @@ func (in *Inspector) retryTogether(ctx context.Context, part []Failure, author *
 	var retried []int64
 	err := lifecycle.Change(ctx, in.scope, core.WorkReady, func(ctx context.Context, q db.Querier) error {
 		retried = retried[:0]
-		now, left := core.Micros(in.scope.Now()), lifecycle.NewLeft()
+		now, made := core.Micros(in.scope.Now()), lifecycle.NewTransitions()
 		for _, job := range part {
 			n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: now, ID: job.ID, Only: &failed})
 			if err != nil {
@@ -83,10 +83,10 @@ func (in *Inspector) retryTogether(ctx context.Context, part []Failure, author *
 			}
 			if n > 0 {
 				retried = append(retried, job.ID)
-				left.Revived(job.Queue, job.Kind, jobs.StatusFailed)
+				made.Requeue(lifecycle.Ref{Queue: job.Queue, Kind: job.Kind}, jobs.StatusFailed, lifecycle.FateNone, jobs.StatusPending)
 			}
 		}
-		if err := left.Conclude(ctx, q, now); err != nil {
+		if err := made.Conclude(ctx, q, now); err != nil {
 			return err
 		}
 		entry.JobIDs = retried

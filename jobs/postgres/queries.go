@@ -200,8 +200,16 @@ func (q queries) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsPa
 	return q.own.DeleteFailedJobs(ctx, dbpostgres.DeleteFailedJobsParams(arg))
 }
 
-func (q queries) DeleteJob(ctx context.Context, arg db.DeleteJobParams) (int64, error) {
-	return q.own.DeleteJob(ctx, dbpostgres.DeleteJobParams(arg))
+func (q queries) DeleteJob(ctx context.Context, arg db.DeleteJobParams) ([]db.DeleteJobRow, error) {
+	rows, err := q.own.DeleteJob(ctx, dbpostgres.DeleteJobParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.DeleteJobRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.DeleteJobRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) DeleteJobErrors(ctx context.Context, arg int64) error {
@@ -1091,8 +1099,16 @@ func (q queries) RekeySchedule(ctx context.Context, arg db.RekeyScheduleParams) 
 	return q.own.RekeySchedule(ctx, dbpostgres.RekeyScheduleParams(arg))
 }
 
-func (q queries) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) (int64, error) {
-	return q.own.ReleaseHeldJobs(ctx, dbpostgres.ReleaseHeldJobsParams(arg))
+func (q queries) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) ([]db.ReleaseHeldJobsRow, error) {
+	rows, err := q.own.ReleaseHeldJobs(ctx, dbpostgres.ReleaseHeldJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ReleaseHeldJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ReleaseHeldJobsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int64, error) {

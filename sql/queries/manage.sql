@@ -32,10 +32,11 @@ UPDATE sqluice_jobs SET updated_at = @now, cancel_requested_at = @now
 WHERE id = @id AND status = 'running' AND cancel_requested_at IS NULL
   AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL);
 
--- name: DeleteJob :execrows
--- DeleteJob removes a job that is not running, with its errors.
+-- name: DeleteJob :many
+-- DeleteJob removes a job that is not running, with its errors, and returns its status.
 DELETE FROM sqluice_jobs WHERE id = @id AND status NOT IN ('running', 'deleted')
-  AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL);
+  AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL)
+RETURNING queue, kind, unique_key, status;
 
 -- name: UpdateWaitingJob :execrows
 -- UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again

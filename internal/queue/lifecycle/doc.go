@@ -1,5 +1,5 @@
 // Package lifecycle changes the status of jobs. Each change is a function over a db.Querier that runs in the caller's
-// transaction and adds its effects to the Left that the caller concludes before the commit:
+// transaction and adds the changes to the Transitions that the caller concludes before the commit:
 //
 //	Finish         the ends of attempts, of any number of jobs: done, retried, snoozed, failed, cancelled, released
 //	Return, Snooze the ends of attempts whose handlers were not called

@@ -22,6 +22,8 @@ const (
 	FateReturn // the attempt did not start
 	FateUnable // the worker could not run the job: the job is put off, and another worker may take it
 	FateLost   // nothing is recorded: this worker no longer holds the attempt
+	FateCrash  // the attempt ended with its worker
+	FateNone   // no attempt ended
 )
 
 // Returns reports whether the job may run again.
@@ -106,16 +108,5 @@ func (e *End) isIn(row db.GetJobFenceRow) bool {
 	return row.Attempt == int64(e.Job.Attempt) && row.WorkerID == e.Job.WorkerID
 }
 
-// note adds the effect of the end on its job to the changes of a transaction.
-func (e *End) note(left Left) {
-	switch e.Fate {
-	case FateDone:
-		left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusDone)
-	case FateFail:
-		left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusFailed)
-	case FateCancel:
-		left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusCancelled)
-	case FateRetry:
-		left.Retried(e.Job.Queue, e.Job.Kind)
-	}
-}
+// leave records that the end changed its job's status.
+func (e *End) leave(t *Transitions, to jobtype.Status) { t.LeaveRunning(refOf(e.Job), e.Recorded, to) }

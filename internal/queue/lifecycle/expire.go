@@ -16,7 +16,7 @@ func NotStartedBy(t time.Time) string {
 
 // Expire cancels the listed jobs that had to start by now and were not started, and returns them. It skips jobs that another
 // transaction has locked.
-func Expire(ctx context.Context, q db.Querier, now int64, ids []int64, left Left) ([]db.ExpireJobsRow, error) {
+func Expire(ctx context.Context, q db.Querier, now int64, ids []int64, made *Transitions) ([]db.ExpireJobsRow, error) {
 	expired, err := q.ExpireJobs(ctx, db.ExpireJobsParams{Now: now, Ids: core.JSONIDs(ids)})
 	if err != nil || len(expired) == 0 {
 		return nil, err
@@ -24,7 +24,7 @@ func Expire(ctx context.Context, q db.Querier, now int64, ids []int64, left Left
 	ended := make([]int64, len(expired))
 	for i, job := range expired {
 		ended[i] = job.ID
-		left.Ended(job.Queue, job.Kind, core.Deref(job.UniqueKey), jobtype.StatusCancelled)
+		made.end(Ref{job.Queue, job.Kind, core.Deref(job.UniqueKey)}, StatusWaiting, FateNone, jobtype.StatusCancelled)
 	}
 	return expired, q.RecordExpiredJobs(ctx, db.RecordExpiredJobsParams{Now: now, Ids: core.JSONIDs(ended)})
 }

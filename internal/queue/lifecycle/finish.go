@@ -16,12 +16,12 @@ const largeResult = 32 << 10
 
 // Finish writes the ends of attempts, for every way in which a worker ends one. It returns the ends that were refused because
 // the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are rarer, one by
-// one. It adds to left only changes that happen here, and not those recorded before.
-func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, left Left) (lost []*End, err error) {
+// one. It adds to made only changes that happen here, and not those recorded before.
+func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, made *Transitions) (lost []*End, err error) {
 	if err := hide(ctx, q, ends); err != nil {
 		return nil, err
 	}
-	f := finisher{q: q, now: now, left: left}
+	f := finisher{q: q, now: now, made: made}
 	plain, withResult, returned, dropped := groups{}, groups{}, groups{}, groups{}
 	for i, e := range ends {
 		e.Recorded = e.Fate
@@ -65,9 +65,10 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 }
 
 // Return releases jobs whose handlers were not called. It skips jobs that another worker holds now.
-func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, left Left) error {
-	f, all := finisher{q: q, now: now, left: left}, groups{}
+func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, made *Transitions) error {
+	f, all := finisher{q: q, now: now, made: made}, groups{}
 	for i, e := range ends {
+		e.Recorded = e.Fate
 		all.add(e, len(ends)-i)
 	}
 	return f.returned(ctx, all)
@@ -81,7 +82,15 @@ func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, e
 	if err := q.RecordHeldJobs(ctx, db.RecordHeldJobsParams{Now: now, WorkerID: worker}); err != nil {
 		return 0, err
 	}
-	return q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
+	released, err := q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
+	if err != nil {
+		return 0, err
+	}
+	made := NewTransitions()
+	for _, job := range released {
+		made.LeaveRunning(Ref{Queue: job.Queue, Kind: job.Kind}, FateRelease, jobtype.StatusPending)
+	}
+	return int64(len(released)), made.Conclude(ctx, q, now)
 }
 
 // ReleaseUnstarted releases one job whose handler was not called. It reports whether the worker still held the job.
@@ -92,14 +101,24 @@ func ReleaseUnstarted(ctx context.Context, q db.Querier, now, job, attempt, work
 	if err != nil || n == 0 {
 		return false, err
 	}
-	return true, q.AddJobError(ctx, db.AddJobErrorParams{
+	err = q.AddJobError(ctx, db.AddJobErrorParams{
 		JobID: job, Attempt: attempt, WorkerID: worker, EndedAt: now, Cause: string(jobtype.CauseReleased),
 	})
+	if err != nil {
+		return false, err
+	}
+	row, err := q.GetJobFence(ctx, job)
+	if err != nil {
+		return false, err
+	}
+	made := NewTransitions()
+	made.LeaveRunning(Ref{Queue: row.Queue, Kind: row.Kind}, FateReturn, jobtype.StatusPending)
+	return true, made.Conclude(ctx, q, now)
 }
 
 // Snooze writes the FateSnooze of one attempt whose handler was not called. It does nothing when the lease was lost.
-func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, left Left) error {
-	f := finisher{q: q, now: now, left: left}
+func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, made *Transitions) error {
+	f := finisher{q: q, now: now, made: made}
 	e.Recorded, e.Unstarted = e.Fate, true
 	_, err := f.other(ctx, e)
 	return err
@@ -109,7 +128,7 @@ func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, left Left)
 type finisher struct {
 	q    db.Querier
 	now  time.Time
-	left Left
+	made *Transitions
 	lost []*End
 }
 
@@ -125,7 +144,7 @@ func (f *finisher) complete(ctx context.Context, e *End) (bool, error) {
 	if n == 0 {
 		return f.ended(ctx, e)
 	}
-	e.note(f.left)
+	e.leave(f.made, jobtype.StatusDone)
 	return true, nil
 }
 
@@ -142,7 +161,7 @@ func (f *finisher) completed(ctx context.Context, group []*End, n int64) error {
 			ended = err == nil && jobtype.Status(row.Status) == jobtype.StatusDone && e.isIn(row)
 		}
 		if ended {
-			e.note(f.left)
+			e.leave(f.made, jobtype.StatusDone)
 		} else {
 			f.lost = append(f.lost, e)
 		}
@@ -173,7 +192,7 @@ func (f *finisher) others(ctx context.Context, returned, dropped groups) error {
 	if err := f.dropAll(ctx, dropped); err != nil {
 		return err
 	}
-	return f.left.freed.release(ctx, f.q, core.Micros(f.now)) // before the cycle looks for due jobs
+	return f.made.reactEarly(ctx, f.q, core.Micros(f.now)) // before the cycle looks for due jobs
 }
 
 // dropAll removes jobs that ended well and whose kind keeps no rows, by a statement for each group.
@@ -186,7 +205,7 @@ func (f *finisher) dropAll(ctx context.Context, all groups) error {
 		for _, e := range group {
 			written := slices.Contains(removed, e.Job.ID)
 			if written {
-				f.left.Dropped(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey)
+				e.leave(f.made, StatusRemoved)
 			} else if written, err = f.ended(ctx, e); err != nil {
 				return err
 			}
@@ -211,6 +230,10 @@ func (f *finisher) returned(ctx context.Context, all groups) error {
 		n, err := f.q.ReleaseJobs(ctx, release)
 		if err == nil && n < int64(len(group)) {
 			err = f.cancelReturned(ctx, group)
+		} else if err == nil {
+			for _, e := range group {
+				e.leave(f.made, jobtype.StatusPending)
+			}
 		}
 		if err != nil {
 			return err
@@ -222,11 +245,27 @@ func (f *finisher) returned(ctx context.Context, all groups) error {
 // cancelReturned cancels the jobs of a group that a caller has meanwhile asked to cancel: they were not released.
 func (f *finisher) cancelReturned(ctx context.Context, group []*End) error {
 	for _, e := range group {
-		if _, err := f.cancelRequested(ctx, e); err != nil {
+		cancelled, err := f.cancelRequested(ctx, e)
+		if err == nil && !cancelled {
+			err = f.noteReturned(ctx, e)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// noteReturned records the release of a job, unless another process has changed it.
+func (f *finisher) noteReturned(ctx context.Context, e *End) error {
+	row, err := f.q.GetJobFence(ctx, e.Job.ID)
+	if core.NotFound(err) == jobtype.ErrNotFound {
+		return nil
+	}
+	if err == nil && jobtype.Status(row.Status) == jobtype.StatusPending && row.Attempt == int64(e.Job.Attempt) {
+		e.leave(f.made, jobtype.StatusPending)
+	}
+	return err
 }
 
 // ended reports whether an end that no statement could write was recorded before. If not, another process has changed the
@@ -236,17 +275,13 @@ func (f *finisher) ended(ctx context.Context, e *End) (bool, error) {
 		return false, nil
 	}
 	row, err := f.q.GetJobFence(ctx, e.Job.ID)
-	if core.NotFound(err) == jobtype.ErrNotFound {
-		return f.free(e, e.Drop && (e.Completed || e.Fate == FateDone)), nil // its row was removed
-	}
 	status := jobtype.Status(row.Status)
-	return f.free(e, status.Final() && (e.Fate != FateDone || status == jobtype.StatusDone) && e.isIn(row)), err
-}
-
-// free records that a job has ended, unless ended is false, and returns ended: CompleteTx releases no successor.
-func (f *finisher) free(e *End, ended bool) bool {
-	if ended {
-		f.left.freed.add(e.Job.Kind, e.Job.UniqueKey)
+	ended := err == nil && status.Final() && (e.Fate != FateDone || status == jobtype.StatusDone) && e.isIn(row)
+	if core.NotFound(err) == jobtype.ErrNotFound {
+		err, status, ended = nil, StatusRemoved, e.Drop && (e.Completed || e.Fate == FateDone) // its row was removed
 	}
-	return ended
+	if ended {
+		f.made.end(refOf(e.Job), status, e.Fate, status) // CompleteTx releases no successor
+	}
+	return ended, err
 }

@@ -17,11 +17,11 @@ const changeTries = 5
 var ErrChanging = errors.New("its status changes all the time, or a trigger of the database prevents the change")
 
 // Request is a change of one job on a caller's request: Retry, CancelJob or Delete. now is in microseconds.
-type Request = func(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error
+type Request = func(ctx context.Context, q db.Querier, now, id int64, o Options, made *Transitions) error
 
 // Retry makes a failed, cancelled or scheduled job pending, with all its attempts left. The error is
 // [jobtype.ErrNotFound], [jobtype.ErrStatus] or [jobtype.ErrUniqueTaken] when it cannot be retried.
-func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error {
+func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, made *Transitions) error {
 	for range changeTries {
 		job, err := q.GetJobFence(ctx, id)
 		if err != nil {
@@ -39,7 +39,7 @@ func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Lef
 			return err
 		}
 		if n > 0 {
-			left.Revived(job.Queue, job.Kind, status)
+			made.Requeue(Ref{Queue: job.Queue, Kind: job.Kind}, status, FateNone, jobtype.StatusPending)
 			return nil
 		}
 		again, err := statusOf(ctx, q, id)
@@ -69,14 +69,15 @@ func whyNotRequeued(ctx context.Context, q db.Querier, id int64) error {
 // Cancel ends a job that has not started, and requests the end of one that runs. became is cancelled in the first case and
 // running in the second. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when it cannot be cancelled, and
 // [ErrUnchanged] when the end of the running job was requested before.
-func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) (became jobtype.Status, err error) {
+func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, made *Transitions) (became jobtype.Status, err error) {
 	for range changeTries {
 		cancelled, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id, Only: o.only()})
 		if err != nil {
 			return "", err
 		}
 		if len(cancelled) > 0 {
-			left.Ended(cancelled[0].Queue, cancelled[0].Kind, core.Deref(cancelled[0].UniqueKey), jobtype.StatusCancelled)
+			job := cancelled[0]
+			made.end(Ref{job.Queue, job.Kind, core.Deref(job.UniqueKey)}, StatusWaiting, FateNone, jobtype.StatusCancelled)
 			return jobtype.StatusCancelled, nil
 		}
 		n, err := q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: o.only()})
@@ -103,17 +104,21 @@ func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, left Le
 }
 
 // CancelJob is Cancel as a [Request].
-func CancelJob(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error {
-	_, err := Cancel(ctx, q, now, id, o, left)
+func CancelJob(ctx context.Context, q db.Querier, now, id int64, o Options, made *Transitions) error {
+	_, err := Cancel(ctx, q, now, id, o, made)
 	return err
 }
 
 // Delete removes a job that is not running, with its errors. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when
 // it cannot be deleted. Triggers keep the counts.
-func Delete(ctx context.Context, q db.Querier, _, id int64, o Options, _ Left) error {
-	n, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id, Only: o.only()})
-	if err != nil || n > 0 {
+func Delete(ctx context.Context, q db.Querier, _, id int64, o Options, made *Transitions) error {
+	deleted, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id, Only: o.only()})
+	if err != nil {
 		return err
+	}
+	for _, job := range deleted {
+		made.end(Ref{job.Queue, job.Kind, core.Deref(job.UniqueKey)}, jobtype.Status(job.Status), FateNone, StatusRemoved)
+		return nil
 	}
 	status, err := statusOf(ctx, q, id)
 	if err != nil {

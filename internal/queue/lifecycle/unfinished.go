@@ -16,7 +16,7 @@ func (f *finisher) other(ctx context.Context, e *End) (bool, error) {
 			return cancelled, err
 		}
 	}
-	n, err := f.write(ctx, e)
+	n, to, err := f.write(ctx, e)
 	if err != nil {
 		return false, err
 	}
@@ -27,7 +27,7 @@ func (f *finisher) other(ctx context.Context, e *End) (bool, error) {
 		}
 		return ended, err
 	}
-	e.note(f.left)
+	e.leave(f.made, to)
 	return true, f.recordEnd(ctx, e)
 }
 
@@ -45,34 +45,37 @@ func (f *finisher) cancelRequested(ctx context.Context, e *End) (bool, error) {
 		return false, err
 	}
 	e.Recorded = FateCancel
-	f.left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusCancelled)
+	e.leave(f.made, jobtype.StatusCancelled)
 	return true, f.recordEnd(ctx, e)
 }
 
-// write runs the statement of the fate and returns how many rows it changed.
-func (f *finisher) write(ctx context.Context, e *End) (int64, error) {
+// write runs the statement of the fate and returns how many rows it changed, and the new status of the job.
+func (f *finisher) write(ctx context.Context, e *End) (n int64, to jobtype.Status, err error) {
 	switch e.Fate {
 	case FateFail:
-		return f.end(ctx, e, jobtype.StatusFailed, &e.Message)
+		n, err = f.end(ctx, e, jobtype.StatusFailed, &e.Message)
+		return n, jobtype.StatusFailed, err
 	case FateCancel:
-		return f.end(ctx, e, jobtype.StatusCancelled, core.Optional(e.Message))
+		n, err = f.end(ctx, e, jobtype.StatusCancelled, core.Optional(e.Message))
+		return n, jobtype.StatusCancelled, err
 	case FateUnable:
-		return f.putOff(ctx, e)
+		n, err = f.putOff(ctx, e)
+		return n, jobtype.StatusScheduled, err
 	}
-	back := db.ReturnJobParams{
-		Status: string(jobtype.StatusPending), Uncounted: 1,
-		Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID,
-	}
+	to = jobtype.StatusPending
+	back := db.ReturnJobParams{Uncounted: 1, Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID}
 	if e.Fate == FateRetry || e.Fate == FateSnooze {
 		at := f.dueAfter(e.Delay)
 		if back.RunAfter = &at; e.Delay > 0 {
-			back.Status = string(jobtype.StatusScheduled)
+			to = jobtype.StatusScheduled
 		}
 	}
 	if e.Fate == FateRetry {
 		back.Uncounted, back.LastError = 0, &e.Message
 	}
-	return f.q.ReturnJob(ctx, back)
+	back.Status = string(to)
+	n, err = f.q.ReturnJob(ctx, back)
+	return n, to, err
 }
 
 // unableMost is the longest time for which a job that no worker could run is put off, without the End's Delay.

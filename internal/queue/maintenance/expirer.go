@@ -79,11 +79,11 @@ func (e *Expirer) some(ctx context.Context) (listed int, done expired, err error
 func (e *Expirer) end(ctx context.Context, now int64, ids []int64) (int, error) {
 	var ended []db.ExpireJobsRow
 	err := e.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		left := lifecycle.NewLeft()
-		if ended, err = lifecycle.Expire(ctx, q, now, ids, left); err != nil || len(ended) == 0 {
+		made := lifecycle.NewTransitions()
+		if ended, err = lifecycle.Expire(ctx, q, now, ids, made); err != nil || len(ended) == 0 {
 			return err
 		}
-		if err := left.Conclude(ctx, q, now); err != nil {
+		if err := made.Conclude(ctx, q, now); err != nil {
 			return err
 		}
 		return lifecycle.CheckOpen(ctx, q)

@@ -252,20 +252,20 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 	if done.reset, err = q.ResetStuckJobs(ctx, now); err != nil {
 		return done, err
 	}
-	return done, done.left().Conclude(ctx, q, now)
+	return done, done.transitions().Conclude(ctx, q, now)
 }
 
-// left returns the changes of a rescue for the counts.
-func (done rescued) left() lifecycle.Left {
-	left := lifecycle.NewLeft()
+// transitions returns the changes of a rescue.
+func (done rescued) transitions() *lifecycle.Transitions {
+	made := lifecycle.NewTransitions()
 	for _, job := range done.final {
-		left.Crashed(job.Queue, job.Kind)
-		left.Ended(job.Queue, job.Kind, core.Deref(job.UniqueKey), jobtype.Status(job.Status))
+		ref := lifecycle.Ref{Queue: job.Queue, Kind: job.Kind, UniqueKey: core.Deref(job.UniqueKey)}
+		made.LeaveRunning(ref, lifecycle.FateCrash, jobtype.Status(job.Status))
 	}
 	for _, job := range done.reset {
-		left.Crashed(job.Queue, job.Kind)
+		made.LeaveRunning(lifecycle.Ref{Queue: job.Queue, Kind: job.Kind}, lifecycle.FateCrash, jobtype.StatusPending)
 	}
-	return left
+	return made
 }
 
 // count returns the number of jobs that a rescue ended with a status.

@@ -23,7 +23,7 @@ type cycle struct {
 
 // outcome holds the results of a cycle.
 type outcome struct {
-	left      lifecycle.Left
+	left      *lifecycle.Transitions
 	lost      []*lifecycle.End
 	promote   int64 // the largest number of jobs to promote
 	promoted  int64
@@ -106,7 +106,7 @@ func (c *cycle) keepAll() bool {
 // judge keeps the claimed jobs that must run now.
 func (c *cycle) judge(ctx context.Context, q db.Querier) error {
 	if c.did.claimed = nil; c.plan.simple {
-		c.did.left = lifecycle.NewLeft() // nothing was recorded before, and the transaction after a simple claim may run more than once
+		c.did.left = lifecycle.NewTransitions() // nothing was recorded before, and the transaction after a simple claim may run more than once
 	}
 	for queue, attempts := range c.did.rows {
 		kept, err := c.judged(ctx, q, queue, attempts)
@@ -138,7 +138,7 @@ func (c *cycle) commit(ctx context.Context) error {
 // reset clears the results of an earlier run of the functions.
 func (c *cycle) reset() {
 	c.did = outcome{
-		began: time.Now(), now: c.env.store.Now(), left: lifecycle.NewLeft(), rows: make(map[string][]*Attempt, len(c.plan.wants)),
+		began: time.Now(), now: c.env.store.Now(), left: lifecycle.NewTransitions(), rows: make(map[string][]*Attempt, len(c.plan.wants)),
 		more: map[string]bool{}, short: map[string]bool{}, returned: map[string]bool{},
 	}
 }

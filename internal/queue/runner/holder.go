@@ -71,8 +71,9 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	if err != nil {
 		return err
 	}
-	left := lifecycle.NewLeft()
-	written, err := a.complete(ctx, q, params, left)
+	made := lifecycle.NewTransitions()
+	made.HoldSuccessors = true // the cycle that finds the end recorded releases them
+	written, err := a.complete(ctx, q, params, made)
 	if err != nil {
 		return core.EndFirst(ctx, err) // a renewal may have found before that the lease is lost, and have ended ctx
 	}
@@ -80,7 +81,7 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 		a.cancel(jobtype.ErrLeaseLost)
 		return jobtype.ErrLeaseLost
 	}
-	if err := left.Conclude(ctx, q, params.Now); err != nil {
+	if err := made.Conclude(ctx, q, params.Now); err != nil {
 		return core.EndFirst(ctx, err)
 	}
 	a.mu.Lock()
@@ -90,17 +91,17 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 }
 
 // complete records that the attempt ended well, or removes its job if the kind keeps nothing; false means that the lease was lost.
-func (a *Attempt) complete(ctx context.Context, q db.Querier, params db.CompleteJobParams, left lifecycle.Left) (bool, error) {
+func (a *Attempt) complete(ctx context.Context, q db.Querier, params db.CompleteJobParams, made *lifecycle.Transitions) (bool, error) {
+	job := lifecycle.Ref{Queue: a.job.Queue, Kind: a.job.Kind, UniqueKey: a.job.UniqueKey}
 	if a.handler.Drop {
 		removed, err := q.DropCompletedJobs(ctx, db.DropCompletedJobsParams{
 			WorkerID: params.WorkerID, Attempt: params.Attempt, Ids: core.JSONIDs([]int64{params.ID}),
 		})
-		left.Dropped(a.job.Queue, a.job.Kind, "")
+		made.LeaveRunning(job, lifecycle.FateDone, lifecycle.StatusRemoved)
 		return len(removed) > 0, err
 	}
 	n, err := q.CompleteJob(ctx, params)
-	// The cycle that finds the end recorded releases the successor: not the caller's transaction, which may take its time.
-	left.Ended(a.job.Queue, a.job.Kind, "", jobtype.StatusDone)
+	made.LeaveRunning(job, lifecycle.FateDone, jobtype.StatusDone)
 	return n > 0, err
 }
 

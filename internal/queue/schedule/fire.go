@@ -53,7 +53,7 @@ func Fire(ctx context.Context, q db.Querier, s db.Schedule, w Watch, fired *Fire
 		return err
 	}
 	fired.Schedules++
-	f := &firing{q: q, s: s, now: w.Now, fired: fired, left: lifecycle.NewLeft()}
+	f := &firing{q: q, s: s, now: w.Now, fired: fired, made: lifecycle.NewTransitions()}
 	return f.run(ctx, due)
 }
 
@@ -109,7 +109,7 @@ type firing struct {
 	s     db.Schedule
 	now   time.Time
 	fired *Fired
-	left  lifecycle.Left
+	made  *lifecycle.Transitions
 }
 
 func (f *firing) run(ctx context.Context, due []tick) error {
@@ -123,7 +123,7 @@ func (f *firing) run(ctx context.Context, due []tick) error {
 			return err
 		}
 	}
-	if err := f.left.Conclude(ctx, f.q, core.Micros(f.now)); err != nil {
+	if err := f.made.Conclude(ctx, f.q, core.Micros(f.now)); err != nil {
 		return err
 	}
 	err := f.q.NoteScheduleJob(ctx, db.NoteScheduleJobParams{
@@ -201,7 +201,7 @@ func (f *firing) overlap(ctx context.Context, at time.Time) error {
 		return f.note(ctx, at, jobtype.TickSkipped, nil, nil)
 	case OverlapReplace:
 		last := *f.s.LastJobID
-		became, err := lifecycle.Cancel(ctx, f.q, core.Micros(f.now), last, lifecycle.Options{}, f.left)
+		became, err := lifecycle.Cancel(ctx, f.q, core.Micros(f.now), last, lifecycle.Options{}, f.made)
 		switch {
 		case errors.Is(err, lifecycle.ErrUnchanged):
 		case lifecycle.Refused(err): // the last job has just ended

@@ -61,7 +61,7 @@ func Put(ctx context.Context, q db.Querier, row db.PutScheduleParams, now time.T
 		if err := q.PutSchedule(ctx, row); err != nil || len(due) == 0 {
 			return change, err
 		}
-		f := &firing{q: q, s: replaced(before, row), now: now, fired: fired, left: lifecycle.NewLeft()}
+		f := &firing{q: q, s: replaced(before, row), now: now, fired: fired, made: lifecycle.NewTransitions()}
 		return change, f.run(ctx, due)
 	}
 	return Change{}, errors.New("it is changed all the time, or a trigger of the database prevents that")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // The events that are counted beside the final statuses, whose names are events too.
@@ -35,18 +34,6 @@ func (c Changes) Add(queue, kind, event string, times, jobs int64) {
 	key := series{queue, kind, event}
 	sum := c[key]
 	c[key] = change{sum.times + times, sum.jobs + jobs}
-}
-
-// Ended adds n jobs that reached a final status.
-func (c Changes) Ended(queue, kind string, status jobtype.Status, n int64) {
-	c.Add(queue, kind, string(status), n, n)
-}
-
-// Revived adds a job that waits again and had the given status before.
-func (c Changes) Revived(queue, kind string, was jobtype.Status) {
-	if was.Final() {
-		c.Add(queue, kind, string(was), 0, -1)
-	}
 }
 
 // Reduce removes sums of zero.

@@ -311,12 +311,12 @@ func testExpiryOfClaimed(f *fixture) {
 	want(f, "jobs that are claimed", len(f.ghost("g", time.Hour).claim(1, time.Hour)), 1)
 	var ended []db.ExpireJobsRow
 	f.write(func(ctx context.Context, q db.Querier) (err error) {
-		left := lifecycle.NewLeft()
+		made := lifecycle.NewTransitions()
 		now := core.Micros(f.store.Now().Add(2 * time.Minute))
-		if ended, err = lifecycle.Expire(ctx, q, now, []int64{id, other, other + 1}, left); err != nil {
+		if ended, err = lifecycle.Expire(ctx, q, now, []int64{id, other, other + 1}, made); err != nil {
 			return err
 		}
-		return left.Conclude(ctx, q, now)
+		return made.Conclude(ctx, q, now)
 	})
 	if len(ended) != 1 || ended[0].ID != other {
 		f.Errorf("%v were ended, not %d alone", ended, other)

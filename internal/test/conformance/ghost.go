@@ -86,11 +86,11 @@ func (g *ghost) giveBack(rows ...db.ClaimJobsRow) {
 		}})
 	}
 	g.f.write(func(ctx context.Context, q db.Querier) error {
-		left := lifecycle.NewLeft()
-		if err := lifecycle.Return(ctx, q, now, ends, left); err != nil {
+		made := lifecycle.NewTransitions()
+		if err := lifecycle.Return(ctx, q, now, ends, made); err != nil {
 			return err
 		}
-		return left.Conclude(ctx, q, core.Micros(now))
+		return made.Conclude(ctx, q, core.Micros(now))
 	})
 }
 

@@ -182,7 +182,7 @@ func (q counted) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsPa
 	return q.own.DeleteFailedJobs(ctx, arg)
 }
 
-func (q counted) DeleteJob(ctx context.Context, arg db.DeleteJobParams) (int64, error) {
+func (q counted) DeleteJob(ctx context.Context, arg db.DeleteJobParams) ([]db.DeleteJobRow, error) {
 	q.note("DeleteJob")
 	return q.own.DeleteJob(ctx, arg)
 }
@@ -877,7 +877,7 @@ func (q counted) RekeySchedule(ctx context.Context, arg db.RekeyScheduleParams) 
 	return q.own.RekeySchedule(ctx, arg)
 }
 
-func (q counted) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) (int64, error) {
+func (q counted) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) ([]db.ReleaseHeldJobsRow, error) {
 	q.note("ReleaseHeldJobs")
 	return q.own.ReleaseHeldJobs(ctx, arg)
 }

@@ -194,11 +194,11 @@ func (e *engine) finish(ctx context.Context, at time.Time, ends []*lifecycle.End
 	}
 	var lost []*lifecycle.End
 	err = e.store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		left := lifecycle.NewLeft()
-		if lost, err = lifecycle.Finish(ctx, e.store, q, at, theirs, left); err != nil {
+		made := lifecycle.NewTransitions()
+		if lost, err = lifecycle.Finish(ctx, e.store, q, at, theirs, made); err != nil {
 			return err
 		}
-		return left.Conclude(ctx, q, micro(at))
+		return made.Conclude(ctx, q, micro(at))
 	})
 	for i, end := range theirs {
 		held = append(held, !slices.Contains(lost, end))

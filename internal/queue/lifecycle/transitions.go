@@ -1,0 +1,139 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+const (
+	// StatusWaiting is the From of a job that was scheduled or pending.
+	StatusWaiting jobtype.Status = "waiting"
+
+	// StatusRemoved is the To of a transition that removes the job's row.
+	StatusRemoved jobtype.Status = "removed"
+)
+
+// Ref names a job for the reactions to a transition. UniqueKey is empty for none.
+type Ref struct{ Queue, Kind, UniqueKey string }
+
+func refOf(job *jobtype.Job) Ref { return Ref{job.Queue, job.Kind, job.UniqueKey} }
+
+// Transition is one change of a job's state. From and To are equal for a job whose end an earlier transaction recorded and left to this
+// one: see Transitions.HoldSuccessors.
+type Transition struct {
+	Job      Ref
+	From, To jobtype.Status
+	Fate     Fate // the fate of the attempt that the change ended; FateNone without one
+}
+
+// repeated is a transition that several jobs made.
+type repeated struct {
+	Transition
+	times int64
+}
+
+// Transitions collects the changes that one transaction makes to the states of jobs. Whatever changes the state of a job adds one, except promotions, claims, and enqueues, and the caller runs
+// Conclude before the commit, which runs the reactions. Triggers count the rows that a DELETE removes, because they see the deletes of
+// plain SQL as well. One goroutine uses it.
+type Transitions struct {
+	// HoldSuccessors leaves the release of successors to the transaction that finds the ends recorded: CompleteTx works in a caller's
+	// transaction, which may last and would keep the successors locked.
+	HoldSuccessors bool
+
+	reactions []reaction
+	list      []repeated
+	handled   int // the number of entries of list that the early reactions have handled
+	released  int64
+	signals   core.Signal
+}
+
+// NewTransitions returns the Transitions of a transaction that has changed nothing yet.
+func NewTransitions() *Transitions { return &Transitions{reactions: reactions} }
+
+// reaction is a consequence of transitions that belongs to their transaction.
+type reaction struct {
+	// early is set for a reaction that changes jobs: later statements of the transaction, as the claim of a cycle, must see that.
+	early bool
+	run   func(ctx context.Context, q db.Querier, now int64, t *Transitions, made []repeated) error
+}
+
+// reactions holds all reactions. A new one is a file and a line. The counts come last: PostgreSQL sends their statement with the commit.
+var reactions = []reaction{
+	{early: true, run: releaseSuccessors},
+	{run: count},
+}
+
+// LeaveRunning records a job whose attempt ended: each statement that ends one calls it.
+func (t *Transitions) LeaveRunning(job Ref, fate Fate, to jobtype.Status) {
+	if to == jobtype.StatusPending || to == jobtype.StatusScheduled {
+		t.Requeue(job, jobtype.StatusRunning, fate, to)
+		return
+	}
+	t.end(job, jobtype.StatusRunning, fate, to)
+}
+
+// Requeue records a job that waits again, pending or until it falls due.
+func (t *Transitions) Requeue(job Ref, from jobtype.Status, fate Fate, to jobtype.Status) {
+	t.signals |= core.WorkReady
+	t.add(Transition{job, from, to, fate})
+}
+
+// end records a job that reached a final status, or whose row is removed.
+func (t *Transitions) end(job Ref, from jobtype.Status, fate Fate, to jobtype.Status) {
+	t.signals |= core.JobEnded
+	t.add(Transition{job, from, to, fate})
+}
+
+// lookBack is the number of the latest entries that a transition is compared with: jobs of one kind that end in one way make one entry.
+const lookBack = 8
+
+func (t *Transitions) add(made Transition) {
+	for i := len(t.list) - 1; made.Job.UniqueKey == "" && i >= max(t.handled, len(t.list)-lookBack); i-- {
+		if t.list[i].Transition == made {
+			t.list[i].times++
+			return
+		}
+	}
+	t.list = append(t.list, repeated{made, 1})
+}
+
+// Released returns the number of successors that may run now because other jobs have ended. They are scheduled, and perhaps due.
+func (t *Transitions) Released() int64 { return t.released }
+
+// Signals returns the signals that the commit must announce.
+func (t *Transitions) Signals() core.Signal {
+	if t.released > 0 {
+		return t.signals | core.WorkReady
+	}
+	return t.signals
+}
+
+// Conclude runs the reactions. now is in microseconds. It runs no statement when nothing was recorded.
+func (t *Transitions) Conclude(ctx context.Context, q db.Querier, now int64) error {
+	if err := t.reactEarly(ctx, q, now); err != nil {
+		return err
+	}
+	return t.react(ctx, q, now, false, t.list)
+}
+
+// reactEarly runs the early reactions to the transitions since its last call.
+func (t *Transitions) reactEarly(ctx context.Context, q db.Querier, now int64) error {
+	made := t.list[t.handled:]
+	t.handled = len(t.list)
+	return t.react(ctx, q, now, true, made)
+}
+
+func (t *Transitions) react(ctx context.Context, q db.Querier, now int64, early bool, made []repeated) error {
+	for _, r := range t.reactions {
+		if r.early != early || len(made) == 0 {
+			continue
+		}
+		if err := r.run(ctx, q, now, t, made); err != nil {
+			return err
+		}
+	}
+	return nil
+}
