@@ -176,15 +176,15 @@ func (s *scheduler) tell(fired schedule.Fired) {
 
 // cannot reports whether an error may concern one schedule alone: the others can be served without it.
 func (s *scheduler) cannot(err error) bool {
-	return errors.Is(err, schedule.ErrLeft) || errors.As(err, new(*schedule.Fault)) || errors.Is(err, engine.ErrNotAdded) ||
+	return errors.Is(err, schedule.ErrDeferred) || errors.As(err, new(*schedule.Fault)) || errors.Is(err, engine.ErrNotAdded) ||
 		errors.Is(err, lifecycle.ErrChanging) || s.upkeep.Store.RefusesRow(err) || lifecycle.IsLocked(s.upkeep.Store, err)
 }
 
 // leave sets a schedule aside that this worker cannot serve. Its tick stays due.
 func (s *scheduler) leave(ctx context.Context, name string, w schedule.Watch, fault error) error {
 	now := w.Now
-	if errors.Is(fault, schedule.ErrLeft) {
-		s.aside[name] = w.Judge
+	if errors.Is(fault, schedule.ErrDeferred) {
+		s.aside[name] = w.DeferUntil
 		return nil
 	}
 	if lifecycle.IsLocked(s.upkeep.Store, fault) {
@@ -211,6 +211,6 @@ func (s *scheduler) leave(ctx context.Context, name string, w schedule.Watch, fa
 		case !refused && row.NextAt > core.Micros(now.Add(-scheduleFault)):
 			return nil // a worker that can serve it may come
 		}
-		return schedule.NoteFault(ctx, q, name, now, fault)
+		return schedule.RecordFault(ctx, q, name, now, fault)
 	})
 }

@@ -33,5 +33,5 @@ func (k *watch) begin() (w schedule.Watch, looked func()) {
 		k.since, k.judge = now, now.Add(watchJudge)
 		k.looked, k.clock = at, now
 	}
-	return schedule.Watch{Now: now, Since: k.since, Judge: k.judge}, func() { k.looked, k.clock = at, now }
+	return schedule.Watch{Now: now, Since: k.since, DeferUntil: k.judge}, func() { k.looked, k.clock = at, now }
 }

@@ -18,20 +18,20 @@ const (
 
 // Watch describes a worker's knowledge of the time before now.
 type Watch struct {
-	Now   time.Time
-	Since time.Time // ticks after it are not missed: the worker has looked for them all the time
-	Judge time.Time // before it a worker leaves ticks before Since to workers that have looked for longer
+	Now        time.Time
+	Since      time.Time // the worker has looked for ticks since this time: a later tick is not missed
+	DeferUntil time.Time // until this time the worker leaves ticks before Since to workers that have looked for longer
 }
 
 // Fired counts the results of [Fire].
 type Fired struct {
-	Schedules int // schedules whose next tick was noted
+	Schedules int // schedules whose next tick was recorded
 	Jobs      []jobtype.Enqueued
 	Cancelled bool // a job was cancelled, or its worker asked to cancel it
 }
 
-// ErrLeft is returned by [Fire] for a schedule whose missed ticks other workers may still handle: see Watch.Judge.
-var ErrLeft = errors.New("left to workers that have looked for longer")
+// ErrDeferred is returned by [Fire] for a schedule whose missed ticks other workers may still handle: see Watch.DeferUntil.
+var ErrDeferred = errors.New("left to workers that have looked for longer")
 
 // A Fault says why this worker cannot compute the due ticks of a schedule, or enqueue its jobs. Another version of the program may.
 type Fault struct{ Err error }
@@ -39,8 +39,8 @@ type Fault struct{ Err error }
 func (f *Fault) Error() string { return f.Err.Error() }
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Fire handles the due ticks of a schedule that was read in the same transaction. It notes the next tick first, which one of many
-// workers does, and then enqueues the jobs. With a [Fault] or [ErrLeft] it has changed nothing.
+// Fire handles the due ticks of a schedule that was read in the same transaction. It first records the next tick, in which one
+// of many workers succeeds, and then enqueues the jobs. With a [Fault] or [ErrDeferred] it has changed nothing.
 func Fire(ctx context.Context, q db.Querier, s db.Schedule, w Watch, fired *Fired) error {
 	due, next, err := plan(s, w)
 	if err != nil {
@@ -57,8 +57,8 @@ func Fire(ctx context.Context, q db.Querier, s db.Schedule, w Watch, fired *Fire
 	return f.run(ctx, due)
 }
 
-// NoteFault records for people why a worker cannot serve a schedule.
-func NoteFault(ctx context.Context, q db.Querier, name string, now time.Time, fault error) error {
+// RecordFault records why a worker cannot serve a schedule, for people to read.
+func RecordFault(ctx context.Context, q db.Querier, name string, now time.Time, fault error) error {
 	return q.SetScheduleFault(ctx, db.SetScheduleFaultParams{Name: name, Fault: core.Clean(fault.Error(), faultMost), Now: core.Micros(now)})
 }
 
@@ -69,7 +69,7 @@ type tick struct {
 	missed bool      // the tick itself was missed
 }
 
-// plan returns the ticks that Fire has to handle, and the next one after now.
+// plan returns the due ticks, and the next one after now.
 func plan(s db.Schedule, w Watch) (due []tick, next time.Time, err error) {
 	t, err := timesOf(s)
 	if err == nil {
@@ -88,22 +88,22 @@ func plan(s db.Schedule, w Watch) (due []tick, next time.Time, err error) {
 	if first.After(w.Now) {
 		return nil, first, nil // only a postponed tick is due
 	}
-	for _, at := range t.last(first, w.Now, most(s.CatchUp)) {
+	for _, at := range t.last(first, w.Now, maxTicks(s.CatchUp)) {
 		due = append(due, tick{at: at})
 	}
 	if len(due) > 0 && due[0].at.After(first) {
 		due[0].since = first
 	}
 	if s.CatchUp == CatchUpNone && len(due) > 0 && !due[0].at.After(w.Since) {
-		if w.Now.Before(w.Judge) {
-			return nil, next, ErrLeft
+		if w.Now.Before(w.DeferUntil) {
+			return nil, next, ErrDeferred
 		}
 		due[0].missed = true
 	}
 	return due, next, nil
 }
 
-// firing is one Fire that has noted the next tick before all other workers.
+// firing is one call of Fire that has recorded the next tick before all other workers.
 type firing struct {
 	q     db.Querier
 	s     db.Schedule
@@ -114,12 +114,12 @@ type firing struct {
 
 func (f *firing) run(ctx context.Context, due []tick) error {
 	if f.s.OwedAt != nil {
-		if err := f.settle(ctx, core.Time(*f.s.OwedAt)); err != nil {
+		if err := f.enqueuePostponed(ctx, core.Time(*f.s.OwedAt)); err != nil {
 			return err
 		}
 	}
 	for _, t := range due {
-		if err := f.take(ctx, t); err != nil {
+		if err := f.fireTick(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -136,8 +136,8 @@ func (f *firing) run(ctx context.Context, due []tick) error {
 	return err
 }
 
-// settle enqueues the job of the postponed tick, if the last job has ended.
-func (f *firing) settle(ctx context.Context, owed time.Time) error {
+// enqueuePostponed enqueues the job of the postponed tick, if the last job has ended.
+func (f *firing) enqueuePostponed(ctx context.Context, owed time.Time) error {
 	live, err := f.live(ctx)
 	if err != nil || live {
 		return err
@@ -150,8 +150,8 @@ func (f *firing) settle(ctx context.Context, owed time.Time) error {
 	return f.enqueue(ctx, owed, replaced)
 }
 
-// take handles a tick as the schedule's overlap says.
-func (f *firing) take(ctx context.Context, t tick) error {
+// fireTick handles a tick as the schedule's overlap says.
+func (f *firing) fireTick(ctx context.Context, t tick) error {
 	outcome := jobtype.TickEnqueued
 	if t.missed {
 		outcome = jobtype.TickMissed
@@ -198,7 +198,7 @@ func (f *firing) live(ctx context.Context) (bool, error) {
 func (f *firing) overlap(ctx context.Context, at time.Time) error {
 	switch f.s.Overlap {
 	case OverlapSkip:
-		return f.note(ctx, at, jobtype.TickSkipped, nil, nil)
+		return f.recordOutcome(ctx, at, jobtype.TickSkipped, nil, nil)
 	case OverlapReplace:
 		last := *f.s.LastJobID
 		became, err := lifecycle.Cancel(ctx, f.q, core.Micros(f.now), last, lifecycle.Options{}, f.made)
@@ -214,22 +214,22 @@ func (f *firing) overlap(ctx context.Context, at time.Time) error {
 		}
 		f.fired.Cancelled = true
 	}
-	return f.owe(ctx, at)
+	return f.postpone(ctx, at)
 }
 
-// owe postpones a tick until the last job has ended, in place of a tick that was postponed before.
-func (f *firing) owe(ctx context.Context, at time.Time) error {
+// postpone postpones a tick until the last job has ended. It replaces a tick that was postponed before, which is then skipped.
+func (f *firing) postpone(ctx context.Context, at time.Time) error {
 	if f.s.OwedAt != nil {
-		if err := f.note(ctx, core.Time(*f.s.OwedAt), jobtype.TickSkipped, nil, nil); err != nil {
+		if err := f.recordOutcome(ctx, core.Time(*f.s.OwedAt), jobtype.TickSkipped, nil, nil); err != nil {
 			return err
 		}
 	}
 	owed := core.Micros(at)
 	f.s.OwedAt = &owed
-	return f.note(ctx, at, jobtype.TickOwed, nil, nil)
+	return f.recordOutcome(ctx, at, jobtype.TickOwed, nil, nil)
 }
 
-// enqueue inserts the job of a tick; replaced, unless nil, is the job whose place it takes.
+// enqueue inserts the job of a tick; replaced, unless nil, is the job that it replaces.
 func (f *firing) enqueue(ctx context.Context, at time.Time, replaced *int64) error {
 	id, err := enqueue(ctx, f.q, f.s, at, f.now)
 	if err != nil {
@@ -238,11 +238,11 @@ func (f *firing) enqueue(ctx context.Context, at time.Time, replaced *int64) err
 	tick := core.Micros(at)
 	f.s.LastAt, f.s.LastJobID = &tick, &id
 	f.fired.Jobs = append(f.fired.Jobs, jobtype.Enqueued{Kind: f.s.Kind, Queue: f.s.Queue, Jobs: 1})
-	return f.note(ctx, at, jobtype.TickEnqueued, &id, replaced)
+	return f.recordOutcome(ctx, at, jobtype.TickEnqueued, &id, replaced)
 }
 
-// note records the outcome of a tick.
-func (f *firing) note(ctx context.Context, at time.Time, outcome jobtype.TickOutcome, id, replaced *int64) error {
+// recordOutcome records the outcome of a tick.
+func (f *firing) recordOutcome(ctx context.Context, at time.Time, outcome jobtype.TickOutcome, id, replaced *int64) error {
 	return f.q.EndScheduleTick(ctx, db.EndScheduleTickParams{
 		Schedule: f.s.Name, Tick: core.Micros(at), Outcome: string(outcome), JobID: id, ReplacedID: replaced, Now: core.Micros(f.now),
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// own returns the columns of a job that are columns of its schedule, or that its tick decides.
-func own() []string {
+// fixedColumns returns the columns of a job that the schedule's own columns or its tick set: no option may set them.
+func fixedColumns() []string {
 	return []string{"kind", "queue", "payload", "status", "run_after", "start_by", "unique_key", "successor_at", "request_id", "now"}
 }
 
@@ -33,7 +33,7 @@ func Options(job db.EnqueueJobParams, startWithin time.Duration) (string, error)
 	if err := json.Unmarshal(text, &columns); err != nil {
 		return "", err
 	}
-	for _, name := range own() {
+	for _, name := range fixedColumns() {
 		delete(columns, name)
 	}
 	for name, text := range map[string]*string{"tags": job.Tags, "metadata": job.Metadata} { // these columns hold JSON
@@ -86,7 +86,7 @@ func parseOptions(text string) (job db.EnqueueJobParams, within int64, err error
 	}
 	for name, value := range columns {
 		switch { // package json would accept the name in other letter case
-		case slices.Contains(own(), name):
+		case slices.Contains(fixedColumns(), name):
 			return job, 0, fmt.Errorf("%q cannot be one of them", name)
 		case known[name] == nil:
 			return job, 0, fmt.Errorf("%q is none that this program knows", name)

@@ -116,7 +116,7 @@ func passed(before db.Schedule, row db.PutScheduleParams, now time.Time) (due []
 	if row.CatchUp == CatchUpNone {
 		due = append(due, missedTick(both))
 	} else {
-		kept := both[max(0, len(both)-most(row.CatchUp)):]
+		kept := both[max(0, len(both)-maxTicks(row.CatchUp)):]
 		for _, at := range kept {
 			due = append(due, tick{at: at})
 		}

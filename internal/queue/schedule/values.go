@@ -24,8 +24,8 @@ const (
 	CatchUpAll    = "all:"
 )
 
-// most returns the number of ticks, of those that are due together, that get a job each.
-func most(catchUp string) int {
+// maxTicks returns the largest number of ticks due at once that get a job each.
+func maxTicks(catchUp string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(catchUp, CatchUpAll))
 	if err != nil {
 		return 1

@@ -300,13 +300,13 @@ func testScheduleInATransaction(f *fixture) {
 func testPlainSchedule(f *fixture) {
 	f.sql("insert_schedule", "MORE_COLUMNS", "options", "MORE_VALUES", `'{"priority": 7, "tags": ["t"], "metadata": {"a": 1}}'`)
 	now := f.store.Now()
-	f.fire(schedule.Watch{Now: now, Since: now, Judge: now})
+	f.fire(schedule.Watch{Now: now, Since: now, DeferUntil: now})
 	info, err := f.client.GetSchedule(f.ctx, "plain")
 	f.must(err)
 	if !info.Next.After(now) || info.Next.Sub(now) > time.Minute || info.Queue != "default" || info.Zone != "UTC" {
 		f.Fatalf("the schedule is %+v", info)
 	}
-	f.fire(schedule.Watch{Now: info.Next, Since: now, Judge: now})
+	f.fire(schedule.Watch{Now: info.Next, Since: now, DeferUntil: now})
 	ticks, err := f.client.ScheduleTicks(f.ctx, "plain", 10)
 	f.must(err)
 	want(f, "ticks", len(ticks), 1)
@@ -328,13 +328,13 @@ func testPlainScheduleFaults(f *fixture) {
 		{"zone", `'Mars/Olympus'`}:            "IANA",
 	} {
 		f.sql("insert_schedule", "MORE_COLUMNS", columns[0], "MORE_VALUES", columns[1])
-		f.fire(schedule.Watch{Now: now, Since: now, Judge: now})
+		f.fire(schedule.Watch{Now: now, Since: now, DeferUntil: now})
 		info, err := f.client.GetSchedule(f.ctx, "plain")
 		f.must(err)
 		if !strings.Contains(info.Fault, text) {
 			f.Errorf("%v: the fault is %q", columns, info.Fault)
 		}
-		fired := f.fire(schedule.Watch{Now: now.Add(time.Hour), Since: now, Judge: now})
+		fired := f.fire(schedule.Watch{Now: now.Add(time.Hour), Since: now, DeferUntil: now})
 		want(f, "jobs of a schedule with a fault", len(fired.Jobs), 0)
 		_, err = f.client.DeleteSchedule(f.ctx, "plain")
 		f.must(err)

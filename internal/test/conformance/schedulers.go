@@ -365,7 +365,7 @@ func testScheduleClosed(f *fixture) {
 		if err != nil {
 			return err
 		}
-		if err := schedule.Fire(ctx, q, row, schedule.Watch{Now: now, Since: now, Judge: now}, &schedule.Fired{}); err != nil {
+		if err := schedule.Fire(ctx, q, row, schedule.Watch{Now: now, Since: now, DeferUntil: now}, &schedule.Fired{}); err != nil {
 			return err
 		}
 		return lifecycle.CheckOpen(ctx, q)

@@ -66,7 +66,7 @@ func (f *fixture) setNext(name string, next time.Time) {
 func (t *ticking) at(after time.Duration) schedule.Fired {
 	t.Helper()
 	t.now = t.begin.Add(after)
-	return t.fire(schedule.Watch{Now: t.now, Since: t.since, Judge: t.since})
+	return t.fire(schedule.Watch{Now: t.now, Since: t.since, DeferUntil: t.since})
 }
 
 // fire does the work of a worker's service.
@@ -91,10 +91,10 @@ func (f *fixture) fire(w schedule.Watch) (fired schedule.Fired) {
 			err := schedule.Fire(ctx, q, row, w, &fired)
 			switch {
 			case errors.As(err, &fault):
-				if err := schedule.NoteFault(ctx, q, row.Name, w.Now, fault); err != nil {
+				if err := schedule.RecordFault(ctx, q, row.Name, w.Now, fault); err != nil {
 					return err
 				}
-			case err != nil && !errors.Is(err, schedule.ErrLeft):
+			case err != nil && !errors.Is(err, schedule.ErrDeferred):
 				return err
 			}
 		}
@@ -190,12 +190,12 @@ func testCatchUp(f *fixture) {
 func testCatchUpNoneWaits(f *fixture) {
 	t := f.ticking(jobs.CatchUpNone)
 	now := t.begin.Add(61 * time.Second)
-	f.fire(schedule.Watch{Now: now, Since: now, Judge: now.Add(2 * time.Second)})
+	f.fire(schedule.Watch{Now: now, Since: now, DeferUntil: now.Add(2 * time.Second)})
 	t.want("it has just started")
 	t.at(62 * time.Second)
 	t.want("another was there", "1 enqueued")
 	now = t.begin.Add(123 * time.Second)
-	f.fire(schedule.Watch{Now: now, Since: now.Add(-2 * time.Second), Judge: now})
+	f.fire(schedule.Watch{Now: now, Since: now.Add(-2 * time.Second), DeferUntil: now})
 	t.want("there was no other", "1 enqueued", "2 missed")
 }
 
