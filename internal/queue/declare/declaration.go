@@ -26,9 +26,9 @@ type Declaration struct {
 	ID, Subject, Name string
 	Body              string // a JSON object, without secrets
 
-	schedule db.PutScheduleParams // the row of a schedule
-	keeps    bool                 // true for a kind with a rule on how long its done jobs are kept
-	keep     *int64               // that time in microseconds, nil for ever
+	schedule     db.PutScheduleParams // the row of a schedule
+	hasRetention bool                 // the declaration is a kind's and says how long done jobs are kept
+	keepFor      *int64               // the retention of done jobs in microseconds; nil keeps them for ever
 }
 
 // Settings holds the settings that a program declares of a kind. A zero value is not set, and not in the body.
@@ -58,9 +58,9 @@ func Kind(name string, s Settings) (Declaration, error) {
 	d := of(SubjectKind, name, string(body), string(body))
 	switch keep := s.Keep.(type) {
 	case int64:
-		d.keeps, d.keep = true, &keep
+		d.hasRetention, d.keepFor = true, &keep
 	case string:
-		d.keeps = keep == KeepForever
+		d.hasRetention = keep == KeepForever
 	}
 	return d, nil
 }

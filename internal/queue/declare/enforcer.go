@@ -18,17 +18,16 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Enforcer puts in force the contents that a worker declares and that are the newest of their name among live workers. It is for one
-// goroutine.
+// Enforcer puts a worker's declarations in force where they are the newest of their name among live workers. One goroutine uses it.
 type Enforcer struct {
 	Scope    *engine.Scope
 	Log      *slog.Logger
 	Declared []Declaration
 
-	seen workers // the live workers at the last look
+	seen workers // the live workers at the last Refresh
 }
 
-// workers holds the number of live workers and the largest id of any worker: it shows one that came and went between two looks.
+// workers holds the number of live workers and the largest id of any worker: a larger id shows a worker that came and went between two calls of Refresh.
 type workers struct{ number, newest int64 }
 
 // Worker is the caller's own worker.
@@ -37,15 +36,15 @@ type Worker struct {
 	Name string
 }
 
-// Start puts in force the declarations of a worker that has just registered, and undoes people's changes of them.
+// Start puts in force the declarations of a worker that has just registered, and replaces people's changes of them.
 func (e *Enforcer) Start(ctx context.Context, w Worker) error {
 	e.seen = workers{}
 	return e.enforce(ctx, w, true)
 }
 
-// Look does the work of Start when other workers live than at the last look, but leaves people's changes. number is the number of
-// live workers, and newest the largest id of all workers, also of ended ones.
-func (e *Enforcer) Look(ctx context.Context, w Worker, number, newest int64) error {
+// Refresh puts declarations in force as Start does if workers came or went since the last call, but keeps people's changes. number is
+// the number of live workers, and newest the largest id of all workers, also of ended ones.
+func (e *Enforcer) Refresh(ctx context.Context, w Worker, number, newest int64) error {
 	now := workers{number, newest}
 	if now == e.seen || len(e.Declared) == 0 {
 		return nil
@@ -57,8 +56,8 @@ func (e *Enforcer) Look(ctx context.Context, w Worker, number, newest int64) err
 	return nil
 }
 
-// enforce puts in force the contents that the worker declares, where no live worker declares a newer one. One of several workers does it.
-// With all it also restores rows of a content in force that people have changed.
+// enforce puts the worker's declarations in force where no live worker declares a newer one. Of several workers with the same one, one
+// does it. With all, it also restores rows that people have changed.
 func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 	if len(e.Declared) == 0 {
 		return nil
@@ -77,14 +76,14 @@ func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 	return nil
 }
 
-// pending is a content that a worker must put in force, or whose rows it must restore.
+// pending is a declaration that a worker must put in force, or whose rows it must restore.
 type pending struct {
 	Declaration
-	inForce bool          // the content is in force already
+	inForce bool          // the declaration is in force already
 	rule    *db.Retention // the retention rule that programs declared for the kind before; nil for none
 }
 
-// pending returns the contents that the worker must put in force.
+// pending returns the declarations that the worker must put in force.
 func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool) (due []pending, err error) {
 	rows, err := q.ListWorkerDeclarations(ctx, w.ID)
 	if err != nil {
@@ -118,14 +117,14 @@ func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool
 	return due, nil
 }
 
-// changed reports whether the rows of a content in force differ from it. Without all it only counts a retention rule that an older
-// program has replaced.
+// changed reports whether the rows of a declaration in force differ from it. Without all, it compares only the retention rule, which an
+// older program may have replaced.
 func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rule *db.Retention, all bool) (bool, error) {
 	if d.Subject == SubjectKind {
 		if rule == nil {
-			return all && d.keeps, nil
+			return all && d.hasRetention, nil
 		}
-		return !d.keeps || core.Deref(rule.Keep) != core.Deref(d.keep), nil
+		return !d.hasRetention || core.Deref(rule.Keep) != core.Deref(d.keepFor), nil
 	}
 	if !all {
 		return false, nil
@@ -243,9 +242,9 @@ func putRule(ctx context.Context, q db.Querier, p pending, now time.Time) (*chan
 	}
 	var err error
 	switch {
-	case p.keeps:
-		after = prune.KeepText(prune.KeepOf(p.keep))
-		err = q.DeclareRetention(ctx, db.DeclareRetentionParams{Kind: p.Name, Keep: p.keep, Now: core.Micros(now)})
+	case p.hasRetention:
+		after = prune.KeepText(prune.KeepOf(p.keepFor))
+		err = q.DeclareRetention(ctx, db.DeclareRetentionParams{Kind: p.Name, Keep: p.keepFor, Now: core.Micros(now)})
 	case p.rule != nil:
 		_, err = q.UndeclareRetention(ctx, p.Name)
 	}

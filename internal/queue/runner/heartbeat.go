@@ -173,7 +173,7 @@ func (h *heartbeat) lookAfterWorkers(ctx context.Context, work db.CountHousework
 	if work.Self == 0 {
 		return err
 	}
-	return errors.Join(err, h.env.declared.Look(ctx, declare.Worker{ID: h.presence.workerID(), Name: h.presence.name}, work.Live, work.Newest), h.env.store.Read(engine.Quick(ctx), h.env.settings.Read))
+	return errors.Join(err, h.env.declared.Refresh(ctx, declare.Worker{ID: h.presence.workerID(), Name: h.presence.name}, work.Live, work.Newest), h.env.store.Read(engine.Quick(ctx), h.env.settings.Read))
 }
 
 // checkRow checks the schema, and that the worker's row has the queues that the run serves.
