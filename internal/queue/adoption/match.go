@@ -45,7 +45,7 @@ func (e *DifferentError) Error() string {
 func Find(set migration.Set, have []Part, elsewhere string, apply func(up string) ([]Part, error)) (Match, error) {
 	var match Match
 	var nearest *DifferentError
-	var made, matched []Part
+	var expected, matched []Part
 	all := set.All()
 	first := slices.IndexFunc(all, migration.Migration.IsOwn)
 	if first < 0 {
@@ -56,20 +56,20 @@ func Find(set migration.Set, have []Part, elsewhere string, apply func(up string
 		if err != nil {
 			return Match{}, err
 		}
-		if made, err = apply(up); err != nil {
+		if expected, err = apply(up); err != nil {
 			return Match{}, fmt.Errorf("make version %d to compare with: %w", m.Version, err)
 		}
-		c := compare(have, made)
+		c := compare(have, expected)
 		switch {
 		case len(c.differences) == 0:
-			match, matched = Match{Migrations: all[:i+1], Version: m.Version, Own: c.own}, made
+			match, matched = Match{Migrations: all[:i+1], Version: m.Version, Own: c.own}, expected
 		case nearest == nil || len(c.differences) <= len(nearest.Differences):
 			nearest = &DifferentError{Version: m.Version, Differences: c.differences, Elsewhere: elsewhere}
 		}
 	}
 	switch {
 	case len(match.Migrations) > 0:
-		own, err := shown(set, all[first:], evidence{index(have), index(matched), index(made)}, apply)
+		own, err := shown(set, all[first:], evidence{index(have), index(matched), index(expected)}, apply)
 		match.Migrations = slices.Concat(match.Migrations, own)
 		return match, err
 	case nearest == nil:
@@ -81,15 +81,15 @@ func Find(set migration.Set, have []Part, elsewhere string, apply func(up string
 
 // evidence holds the parts that tell whether the owner's migrations ran.
 type evidence struct {
-	have    map[key]Part // the parts of the database
-	matched map[key]Part // the parts of the project's version that the database equals
-	made    map[key]Part // the parts of the project's last version, on which the owner's migrations run here
+	have     map[key]Part // the parts of the database
+	matched  map[key]Part // the parts of the project's version that the database equals
+	expected map[key]Part // the parts of the project's last version, on which the owner's migrations run here
 }
 
 // shown returns the owner's migrations that the parts of a database show, up to the first that makes nothing of the queue's tables or
 // cannot run here. The last of these decides, because it may have changed what an earlier one made.
 func shown(set migration.Set, own []migration.Migration, e evidence, apply func(up string) ([]Part, error)) ([]migration.Migration, error) {
-	ran, before := 0, e.made
+	ran, before := 0, e.expected
 	for i, m := range own {
 		up, err := set.Up(m)
 		if err != nil {
@@ -116,14 +116,14 @@ func shown(set migration.Set, own []migration.Migration, e evidence, apply func(
 func (e evidence) shows(after map[key]Part) bool {
 	changes := 0
 	for k, part := range after {
-		if e.made[k] == part {
+		if e.expected[k] == part {
 			continue
 		}
 		if changes++; e.have[k] != part {
 			return false
 		}
 	}
-	for k := range e.made {
+	for k := range e.expected {
 		if _, kept := after[k]; kept {
 			continue
 		}

@@ -42,7 +42,7 @@ func compare(have, want []Part) (c comparison) {
 	for _, w := range want {
 		h, there := found[w.key()]
 		switch {
-		case !there && w.Table != "" && !stands(found, w.Table): // the missing table is reported in its place
+		case !there && w.Table != "" && !hasTable(found, w.Table): // the missing table is reported in its place
 		case !there:
 			c.differences = append(c.differences, fmt.Sprintf("the %v is missing", w))
 		case h.Definition != w.Definition:
@@ -51,7 +51,7 @@ func compare(have, want []Part) (c comparison) {
 	}
 	for _, h := range have {
 		switch _, there := known[h.key()]; {
-		case there || h.Table != "" && !stands(known, h.Table):
+		case there || h.Table != "" && !hasTable(known, h.Table):
 		case h.Table != "":
 			c.own = append(c.own, h.String())
 		default:
@@ -70,8 +70,8 @@ func index(parts []Part) map[key]Part {
 	return all
 }
 
-// stands reports whether a table or a view is among the parts.
-func stands(parts map[key]Part, name string) bool {
+// hasTable reports whether the parts include a table or a view of this name.
+func hasTable(parts map[key]Part, name string) bool {
 	_, table := parts[key{"table", "", name}]
 	_, view := parts[key{"view", "", name}]
 	return table || view

@@ -27,8 +27,8 @@ const (
 // uses it.
 type Backoff struct {
 	workers    func() int64 // returns the number of live workers
-	vain       int          // looks in a row that found nothing
-	late       int          // how many times in a row other workers were faster
+	emptyLooks int          // looks in a row that found nothing
+	lostClaims int          // claims in a row that came too late
 	paused     bool         // the producer has paused since the last look that found a job
 	quietUntil time.Time
 }
@@ -38,19 +38,19 @@ func New(workers func() int64) *Backoff { return &Backoff{workers: workers} }
 
 // FoundNothing records a look that found nothing.
 func (b *Backoff) FoundNothing() {
-	b.vain++
+	b.emptyLooks++
 	if b.paused {
 		b.paused = false
-		b.late++
+		b.lostClaims++
 	}
 	b.quietUntil = time.Now().Add(b.quietFor())
 }
 
 // ClaimedNothing records a claim that came too late.
-func (b *Backoff) ClaimedNothing() { b.late++ }
+func (b *Backoff) ClaimedNothing() { b.lostClaims++ }
 
 // Claimed records a claim that returned jobs.
-func (b *Backoff) Claimed() { b.vain, b.late, b.paused = 0, 0, false }
+func (b *Backoff) Claimed() { b.emptyLooks, b.lostClaims, b.paused = 0, 0, false }
 
 // QuietUntil returns the time until which the producer ignores notifications.
 func (b *Backoff) QuietUntil() time.Time { return b.quietUntil }
@@ -66,9 +66,9 @@ func (b *Backoff) PauseBeforeClaim() time.Duration {
 	return pause
 }
 
-func (b *Backoff) quietFor() time.Duration { return b.random(b.vain-looksFree, lookShare) }
+func (b *Backoff) quietFor() time.Duration { return b.random(b.emptyLooks-looksFree, lookShare) }
 
-func (b *Backoff) pauseFor() time.Duration { return b.random(b.late, claimShare) }
+func (b *Backoff) pauseFor() time.Duration { return b.random(b.lostClaims, claimShare) }
 
 // random returns a random time that grows with n, which begins at 1, and with each worker beyond workersFree up to a share for each.
 func (b *Backoff) random(n int, share time.Duration) time.Duration {

@@ -20,7 +20,7 @@ func TestBackoff(t *testing.T) {
 		"one too many, and always":  {workersFree + 1, 1000, lookShare, claimShare},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Backoff{workers: func() int64 { return test.workers }, vain: test.times, late: test.times}
+			c := Backoff{workers: func() int64 { return test.workers }, emptyLooks: test.times, lostClaims: test.times}
 			for what, wait := range map[string]struct {
 				draw func() time.Duration
 				most time.Duration
@@ -44,7 +44,7 @@ func TestBackoffPausesOnce(t *testing.T) {
 	if c.PauseBeforeClaim() != 0 {
 		t.Error("it pauses though it was never late")
 	}
-	c.late = 1000
+	c.lostClaims = 1000
 	for round := range 3 {
 		for c.PauseBeforeClaim() == 0 { // a random pause may be 0
 		}
@@ -54,10 +54,10 @@ func TestBackoffPausesOnce(t *testing.T) {
 	}
 	for c.PauseBeforeClaim() == 0 {
 	}
-	if c.FoundNothing(); c.late != 1001 || c.paused {
-		t.Errorf("after a pause in vain it was late %d times, paused: %t", c.late, c.paused)
+	if c.FoundNothing(); c.lostClaims != 1001 || c.paused {
+		t.Errorf("after a pause in vain it was late %d times, paused: %t", c.lostClaims, c.paused)
 	}
-	if c.Claimed(); c.late != 0 || c.vain != 0 {
-		t.Errorf("after a claim it was late %d times, and looked in vain %d times", c.late, c.vain)
+	if c.Claimed(); c.lostClaims != 0 || c.emptyLooks != 0 {
+		t.Errorf("after a claim it was late %d times, and looked in vain %d times", c.lostClaims, c.emptyLooks)
 	}
 }

@@ -190,7 +190,7 @@ func (f *field) element(text string) (set uint64, err error) {
 		f.wildcard = true
 		return values(low, high, by), nil
 	case ranged:
-		low, high, err := f.ends(from, to)
+		low, high, err := f.rangeBounds(from, to)
 		if err != nil {
 			return 0, fmt.Errorf("%s %q: %w", f.name, text, err)
 		}
@@ -206,8 +206,8 @@ func (f *field) element(text string) (set uint64, err error) {
 	return 1 << n, nil
 }
 
-// ends reads the ends of a range.
-func (f *field) ends(from, to string) (low, high int, err error) {
+// rangeBounds parses the first and the last value of a range.
+func (f *field) rangeBounds(from, to string) (low, high int, err error) {
 	low, err1 := f.bound(from)
 	high, err2 := f.bound(to)
 	if err := cmp.Or(err1, err2); err != nil {

@@ -46,18 +46,18 @@ type masker struct {
 // step masks or copies one word, one quotation or one other character.
 func (m *masker) step() {
 	if n := uuidLength(m.rest); n > 0 && !isWord(m.before) {
-		m.take(n)
+		m.cut(n)
 		m.number()
 		return
 	}
 	first, size := utf8.DecodeRuneInString(m.rest)
 	if isWord(first) {
-		m.word(m.take(wordLength(m.rest)))
+		m.word(m.cut(wordLength(m.rest)))
 		return
 	}
 	if closing := closingMark(first); closing != 0 && !(isWord(m.before) && first == closing) {
 		if n := quotedLength(m.rest[size:], first, closing); n > 0 {
-			m.take(size + n)
+			m.cut(size + n)
 			if n > utf8.RuneLen(closing) {
 				m.write(string(first) + inside + string(closing))
 			} else {
@@ -67,7 +67,7 @@ func (m *masker) step() {
 		}
 	}
 	before := m.before
-	m.take(size)
+	m.cut(size)
 	switch {
 	case m.joined == len(m.out) && m.joined > 0 && joinsNumbers(first):
 		m.out = utf8.AppendRune(m.out, first)
@@ -77,8 +77,8 @@ func (m *masker) step() {
 	}
 }
 
-// take returns the first n bytes of the rest, and removes them from it.
-func (m *masker) take(n int) string {
+// cut removes the first n bytes from the rest, and returns them.
+func (m *masker) cut(n int) string {
 	part := m.rest[:n]
 	m.before, _ = utf8.DecodeLastRuneInString(part)
 	m.rest = m.rest[n:]

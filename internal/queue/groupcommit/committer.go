@@ -125,12 +125,12 @@ func (c *Committer[T]) enter(m *Member[T]) (leads bool, err error) {
 		return false, c.closed
 	}
 	if m.Ctx.Err() != nil {
-		return false, endOf(m.Ctx)
+		return false, contextError(m.Ctx)
 	}
 	c.callers.Add(1)
 	if c.running < c.Groups {
 		if c.running == 0 {
-			c.noteEnd()
+			c.recordEnd()
 		}
 		c.running++
 		return true, nil
@@ -153,21 +153,21 @@ func (c *Committer[T]) wait(m *Member[T]) (leads bool, err error) {
 		case leads = <-m.wake:
 			return leads, nil
 		case <-m.Ctx.Done():
-			if c.leave(m, false) {
-				return false, endOf(m.Ctx)
+			if c.withdraw(m, false) {
+				return false, contextError(m.Ctx)
 			}
 			return <-m.wake, nil // too late: the member is in a group, or leads one
 		case <-stuck:
-			if c.leave(m, true) {
+			if c.withdraw(m, true) {
 				return false, nil
 			}
 		}
 	}
 }
 
-// leave takes a waiting member out of the queue. It returns false when the member no longer waits, and, if stuck is set, when a
+// withdraw takes a waiting member out of the queue. It returns false when the member no longer waits, and, if stuck is set, when a
 // group has ended within Stuck.
-func (c *Committer[T]) leave(m *Member[T], stuck bool) bool {
+func (c *Committer[T]) withdraw(m *Member[T], stuck bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.Index(c.waiting, m)
@@ -192,7 +192,7 @@ func (c *Committer[T]) lead(m *Member[T]) {
 	if err := c.acquire(m); err != nil {
 		m.Resolve(err)
 		if m.Ctx.Err() == nil {
-			group = c.takeImpatient(m)
+			group = c.removeImpatient(m)
 		}
 		for _, other := range group {
 			other.Resolve(err)
@@ -200,12 +200,12 @@ func (c *Committer[T]) lead(m *Member[T]) {
 		return
 	}
 	defer c.release()
-	group = c.take(m)
+	group = c.formGroup(m)
 	c.Run(group)
 }
 
-// takeImpatient returns a leader whose Acquire failed and the members that have waited for Patience. They no longer wait.
-func (c *Committer[T]) takeImpatient(leader *Member[T]) []*Member[T] {
+// removeImpatient removes the members that have waited for Patience from the queue. It returns them behind the leader, whose Acquire failed.
+func (c *Committer[T]) removeImpatient(leader *Member[T]) []*Member[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	group := []*Member[T]{leader}
@@ -219,8 +219,8 @@ func (c *Committer[T]) takeImpatient(leader *Member[T]) []*Member[T] {
 	return group
 }
 
-// take returns the group that a member leads. Its members no longer wait.
-func (c *Committer[T]) take(leader *Member[T]) []*Member[T] {
+// formGroup removes the members of the next group from the queue. It returns them behind their leader.
+func (c *Committer[T]) formGroup(leader *Member[T]) []*Member[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := min(c.Members-1, len(c.waiting))
@@ -233,7 +233,7 @@ func (c *Committer[T]) take(leader *Member[T]) []*Member[T] {
 func (c *Committer[T]) handOn() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.noteEnd()
+	c.recordEnd()
 	if len(c.waiting) == 0 {
 		c.running--
 		c.waiting = nil // frees the memory of a burst
@@ -244,15 +244,15 @@ func (c *Committer[T]) handOn() {
 	next.wake <- true
 }
 
-// noteEnd records the time for Stuck.
-func (c *Committer[T]) noteEnd() {
+// recordEnd records the time for Stuck.
+func (c *Committer[T]) recordEnd() {
 	if c.Stuck > 0 {
 		c.ended = time.Now()
 	}
 }
 
-// endOf returns the error of a context that has ended, and its cause.
-func endOf(ctx context.Context) error {
+// contextError returns the error of a context that has ended, and its cause.
+func contextError(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != ctx.Err() {
 		return errors.Join(ctx.Err(), cause)
 	}

@@ -100,5 +100,5 @@ func (h Fields) Shown(payload json.RawMessage) bool {
 	if len(paths) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(taken(payload, paths), func(value json.RawMessage) bool { return string(value) == redactedJSON })
+	return slices.ContainsFunc(selectValues(payload, paths), func(value json.RawMessage) bool { return string(value) == redactedJSON })
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// redact puts [jobtype.Redacted] in place of the values that the paths lead to, and leaves every other byte as it is. It
+// redact replaces the values at the paths by [jobtype.Redacted], and copies every other byte. It
 // compares names as package json does for a struct, in any letter case; a path applies to both members of a repeated name. A
 // value that is no object where a path expects one is redacted too: the marks were not made for it.
 func redact(text json.RawMessage, paths [][]string) json.RawMessage {
@@ -18,22 +18,22 @@ func redact(text json.RawMessage, paths [][]string) json.RawMessage {
 	return r.out
 }
 
-// taken returns the values that the paths lead to.
-func taken(text json.RawMessage, paths [][]string) []json.RawMessage {
+// selectValues returns the values at the paths.
+func selectValues(text json.RawMessage, paths [][]string) []json.RawMessage {
 	if !json.Valid(text) {
 		return []json.RawMessage{text}
 	}
 	r := redactor{in: text}
 	r.value(paths)
-	return r.taken
+	return r.selected
 }
 
 // redactor reads valid JSON.
 type redactor struct {
-	in    []byte
-	at    int
-	out   []byte
-	taken []json.RawMessage
+	in       []byte
+	at       int
+	out      []byte
+	selected []json.RawMessage
 }
 
 // value copies a value and redacts the values that the paths lead to.
@@ -44,7 +44,7 @@ func (r *redactor) value(paths [][]string) {
 	for _, path := range paths {
 		if len(path) == 0 {
 			r.skip()
-			r.take(start)
+			r.redactSince(start)
 			return
 		}
 	}
@@ -61,14 +61,14 @@ func (r *redactor) value(paths [][]string) {
 		if text := r.in[start:r.at]; string(text) == "null" {
 			r.out = append(r.out, text...)
 		} else {
-			r.take(start)
+			r.redactSince(start)
 		}
 	}
 }
 
-// take removes the text since start and keeps it in taken.
-func (r *redactor) take(start int) {
-	r.taken = append(r.taken, r.in[start:r.at])
+// redactSince writes the placeholder for the text since start, and adds that text to selected.
+func (r *redactor) redactSince(start int) {
+	r.selected = append(r.selected, r.in[start:r.at])
 	r.out = append(r.out, redactedJSON...)
 }
 

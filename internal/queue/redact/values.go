@@ -27,7 +27,7 @@ func (h Fields) Values(j Columns) []string {
 	found := map[string]bool{}
 	for column, value := range j.byName() {
 		if paths := h[column]; len(paths) > 0 && value != nil && *value != nil {
-			for _, raw := range taken(*value, paths) {
+			for _, raw := range selectValues(*value, paths) {
 				addTexts(found, raw)
 			}
 		}

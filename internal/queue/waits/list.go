@@ -69,10 +69,10 @@ func (l *List) Join(store Store, id int64) (wake <-chan struct{}, leave func()) 
 	}
 	l.waiters[w] = struct{}{}
 	signal(l.joined)
-	return w.wake, func() { l.leave(w) }
+	return w.wake, func() { l.remove(w) }
 }
 
-func (l *List) leave(w *waiter) {
+func (l *List) remove(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.waiters, w)
