@@ -29,7 +29,7 @@ func (a *app) auditCommand() *cobra.Command {
 			"user's name for this command. If there may be more, standard error names the --after of the next page. With --json it\n" +
 			"prints an array, with the ids of all jobs that were changed together and the filter that selected them.",
 		GroupID: groupJobs,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 	}
 	flags := cmd.Flags()
 	textFlag(flags, &f.Actor, "actor", "only changes by this `ACTOR`")
@@ -80,11 +80,11 @@ func (a *app) audit(ctx context.Context, c *jobs.Client, f inspect.AuditFilter, 
 	for _, e := range list {
 		t.row(strconv.FormatInt(e.ID, 10), e.At.Local().Format(time.DateTime), e.Actor, string(e.Action), changed(e), human.Shorten(string(e.Detail), 100))
 	}
-	if err := t.end(); err != nil {
+	if err := t.close(); err != nil {
 		return err
 	}
 	if len(list) == f.Limit {
-		a.complain("there may be more: --after %d", list[len(list)-1].ID)
+		a.printError("there may be more: --after %d", list[len(list)-1].ID)
 	}
 	return nil
 }

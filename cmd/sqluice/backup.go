@@ -18,7 +18,7 @@ func (a *app) backupCommand() *cobra.Command {
 			"meanwhile. It removes an incomplete copy.\n\n" +
 			"It is for SQLite: PostgreSQL has pg_dump, and `sqluice copy` moves a queue between the engines.",
 		GroupID: groupDatabase,
-		Args:    takes(1, 1, "FILE"),
+		Args:    argCount(1, 1, "FILE"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			if !address.IsPath(args[0]) {
 				return usagef("FILE %q must be the path of a file", shown(args[0]))

@@ -42,7 +42,7 @@ func (a *app) benchCommand() *cobra.Command {
 		Short:   "Measure the queue on this machine and database",
 		Long:    benchHelp,
 		GroupID: groupDatabase,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 	}
 	flags := cmd.Flags()
 	flags.Var(&intValue{&load.Jobs, 1, maxBenchJobs}, "jobs", "how many jobs to insert and to run")
@@ -70,7 +70,7 @@ func (a *app) bench(ctx context.Context, load *bench.Load, durability durability
 	progress := a.progress()
 	return bench.Run(ctx, d, load, &bench.Host{
 		Version: programVersion(), Options: opts, Log: newLogger(progress, "text", "warn"),
-		Open: openDatabase, Status: progress.force, Say: a.say,
+		Open: openDatabase, Status: progress.force, Print: a.printAndFlush,
 		Child: func(ctx context.Context, d address.Database, role string) (*exec.Cmd, error) {
 			return a.benchChild(ctx, d, role, load)
 		},

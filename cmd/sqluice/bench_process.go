@@ -21,7 +21,7 @@ func (a *app) benchProcessCommand() *cobra.Command {
 			if len(args) == 1 && args[0] != bench.RoleDrain && args[0] != bench.RoleLatency {
 				return usagef("ROLE %q must be %s or %s", shown(args[0]), bench.RoleDrain, bench.RoleLatency)
 			}
-			return takes(1, 1, "ROLE")(cmd, args)
+			return argCount(1, 1, "ROLE")(cmd, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -43,7 +43,7 @@ func (a *app) benchProcessCommand() *cobra.Command {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop() // ends the reading of the input
 		process := bench.Process{
-			Client: jobs.New(store), Concurrency: concurrency, In: newInterruptible(ctx, a.stdin), Say: a.say,
+			Client: jobs.New(store), Concurrency: concurrency, In: newInterruptible(ctx, a.stdin), Print: a.printAndFlush,
 			Log: newLogger(a.progress(), "text", "warn"),
 		}
 		return errors.Join(process.Run(ctx, args[0]), closeStore(store))

@@ -15,7 +15,7 @@ func (a *app) cancelCommand() *cobra.Command {
 		Long: "cancel cancels waiting jobs, and asks the worker of a running job to stop it, which takes about a second.\n" +
 			"If it cannot cancel some of several jobs, it cancels the others, says why not for each, and exits with 1.",
 		GroupID: groupJobs,
-		Args:    takes(1, maxIDs, "ID"),
+		Args:    argCount(1, maxIDs, "ID"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.onEachJob(ctx, args, func(ctx context.Context, c *jobs.Client, id int64) error {
 				status, err := c.Cancel(ctx, id)

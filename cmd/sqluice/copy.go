@@ -57,7 +57,7 @@ func (a *app) copyCommand() *cobra.Command {
 		if flags.Changed("db") {
 			return usagef("--db is not for copy: name the databases with --from and --to")
 		}
-		return takesNothing()(cmd, args)
+		return noArgs()(cmd, args)
 	}
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
 		return a.copy(ctx, from, to, move.Config{KeepOpen: keepOpen, DropColumns: dropColumns})
@@ -67,7 +67,7 @@ func (a *app) copyCommand() *cobra.Command {
 
 func (a *app) copy(ctx context.Context, from, to address.Database, config move.Config) (err error) {
 	progress := a.progress()
-	defer progress.end()
+	defer progress.clear()
 	log := newLogger(progress, "text", "warn")
 	source, err := openSide(ctx, "--from", from, log)
 	if err != nil {
@@ -81,9 +81,9 @@ func (a *app) copy(ctx context.Context, from, to address.Database, config move.C
 	defer func() { err = errors.Join(err, closeStore(target.Store)) }()
 
 	config.From, config.To, config.Logger = source, target, log
-	config.Progress = func(p move.Progress) { progress.note(func() string { return copyLine(p) }) }
+	config.Progress = func(p move.Progress) { progress.report(func() string { return copyLine(p) }) }
 	report, err := move.Run(ctx, config)
-	progress.end()
+	progress.clear()
 	if tableErr := a.printSums(report.Sums); tableErr != nil {
 		err = errors.Join(err, tableErr)
 	}
@@ -100,7 +100,7 @@ func openSide(ctx context.Context, flag string, d address.Database, log *slog.Lo
 	store, err := openDatabase(ctx, d, log, sqlite.WithDurability(sqlite.Full))
 	if err != nil {
 		if flag == "--to" && errors.Is(err, os.ErrNotExist) {
-			err = fmt.Errorf("%w (run `sqluice up --db %s` to make one)", err, word(d.String()))
+			err = fmt.Errorf("%w (run `sqluice up --db %s` to make one)", err, shellQuoted(d.String()))
 		}
 		return move.Side{}, fmt.Errorf("%s %w", flag, err)
 	}
@@ -122,7 +122,7 @@ func checkSide(ctx context.Context, store engine.Store, flag string, d address.D
 	}
 	role := map[string]string{"--from": "source", "--to": "target"}[flag]
 	if schema := (*jobs.SchemaError)(nil); errors.As(err, &schema) && len(schema.Pending) > 0 {
-		return fmt.Errorf("%s %s: %w: here `sqluice up --db %s`", role, d, err, word(d.String()))
+		return fmt.Errorf("%s %s: %w: here `sqluice up --db %s`", role, d, err, shellQuoted(d.String()))
 	}
 	return fmt.Errorf("%s %s: %w", role, d, err)
 }
@@ -146,7 +146,7 @@ func (a *app) printSums(sums []move.Sum) error {
 	for _, s := range sums {
 		t.row(s.Table, s.Role, fmt.Sprint(s.Rows), s.SHA256)
 	}
-	return t.end()
+	return t.close()
 }
 
 func (a *app) printMoved(report move.Report, source, target string) {
@@ -165,12 +165,12 @@ func (a *app) printMoved(report move.Report, source, target string) {
 		a.print("the values of these columns were left behind: %s", printable(strings.Join(report.Left, ", ")))
 	}
 	if !report.SourceOpen {
-		a.print("%s stays closed; `sqluice reopen --db %s` opens it again", source, word(source))
+		a.print("%s stays closed; `sqluice reopen --db %s` opens it again", source, shellQuoted(source))
 	}
 }
 
-// word returns a text in quotes that make it one word for a shell.
-func word(text string) string {
+// shellQuoted returns a text in quotes that make it one word for a shell.
+func shellQuoted(text string) string {
 	if strings.ContainsAny(text, " \t\"'\\`$&|;<>()*?[]#~!{}") {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
@@ -188,10 +188,10 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 	switch {
 	case errors.Is(err, move.ErrDiffer):
 		advice = fmt.Sprintf("%s is not opened: a program changed one side with its own SQL, or by a command such as cancel; "+
-			"to start again, run `sqluice reopen --db %s`, delete %s and make it with `sqluice up`", target, word(source), target)
+			"to start again, run `sqluice reopen --db %s`, delete %s and make it with `sqluice up`", target, shellQuoted(source), target)
 	case errors.As(err, &unfinished):
 		advice = fmt.Sprintf("the move is not complete: run the same command again to continue, or give up with `sqluice reopen --db %s` and delete %s",
-			word(source), target)
+			shellQuoted(source), target)
 	case errors.As(err, &elsewhere):
 		advice = adviseElsewhere(elsewhere, source)
 	case errors.Is(err, move.ErrElsewhere):
@@ -212,10 +212,10 @@ func adviseElsewhere(e *move.ElsewhereError, source string) string {
 	switch {
 	case e.IsReverse:
 		return fmt.Sprintf("%s still has its jobs, as they were at that move: if nothing has changed in %s since, run `sqluice reopen --db %s` and delete %s; "+
-			"otherwise copy to a new, empty database, and delete %s", e.Name, source, word(e.Name), source, e.Name)
+			"otherwise copy to a new, empty database, and delete %s", e.Name, source, shellQuoted(e.Name), source, e.Name)
 	case e.IsTarget:
 		return fmt.Sprintf("run that `sqluice copy` again to complete it, or delete %s", e.Name)
 	default:
-		return fmt.Sprintf("`sqluice reopen --db %s` opens it again", word(e.Name))
+		return fmt.Sprintf("`sqluice reopen --db %s` opens it again", shellQuoted(e.Name))
 	}
 }

@@ -404,7 +404,7 @@ func TestWordsForShells(t *testing.T) {
 	for text, want := range map[string]string{
 		"jobs.db": "jobs.db", "a b": "'a b'", "it's": `'it'\''s'`, "postgres://u@h/d?schema=s&port=1": "'postgres://u@h/d?schema=s&port=1'",
 	} {
-		if have := word(text); have != want {
+		if have := shellQuoted(text); have != want {
 			t.Errorf("%s is %s, not %s", text, have, want)
 		}
 	}

@@ -20,7 +20,7 @@ func (a *app) downCommand() *cobra.Command {
 			"before the migration that added moves can be undone. Stop the workers first: they refuse another version of the\n" +
 			"schema. down does not touch other tables.",
 		GroupID: groupDatabase,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error {
 			found, err := engine.StoreOf(c.Store()).Migrations().Schema(ctx)
 			if err != nil {

@@ -72,7 +72,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 				}
 				return nil
 			}
-			return takes(1, 2, "KIND", payloadName)(cmd, args)
+			return argCount(1, 2, "KIND", payloadName)(cmd, args)
 		},
 
 		ValidArgsFunction: a.completesFirst(kindNames),
@@ -228,9 +228,9 @@ func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, op
 		a.print("%d", receipt.ID)
 		switch {
 		case receipt.Replaced:
-			a.complain("job %d has this unique key already: it has the new payload and options now, and no job was added", receipt.ID)
+			a.printError("job %d has this unique key already: it has the new payload and options now, and no job was added", receipt.ID)
 		case receipt.Existed:
-			a.complain("job %d has this unique key or request id already: no job was added", receipt.ID)
+			a.printError("job %d has this unique key or request id already: no job was added", receipt.ID)
 		}
 		return nil
 	})

@@ -100,11 +100,11 @@ func withName(list []string, name string) []string {
 // enqueueRead calls enqueue for the n jobs that were read, and prints their ids.
 func (a *app) enqueueRead(ctx context.Context, f *enqueueFlags, n int, enqueue func(*jobs.Client) ([]jobs.Receipt, error)) error {
 	progress := a.progress()
-	defer progress.end()
+	defer progress.clear()
 	progress.force(fmt.Sprintf("adding %d jobs", n))
 	return a.withCreatedClient(ctx, f.durability, func(c *jobs.Client) error {
 		added, err := enqueue(c)
-		progress.end()
+		progress.clear()
 		ids, err := receipts.IDs(added, err)
 		switch {
 		case errors.Is(err, jobs.ErrUnknownOutcome):
@@ -138,7 +138,7 @@ func (a *app) printIDs(ids []int64) {
 // bytes.
 func (a *app) readLines(ctx context.Context, most int, add func([]byte) error) error {
 	progress := a.progress()
-	defer progress.end()
+	defer progress.clear()
 	scanner := bufio.NewScanner(newInterruptible(ctx, a.stdin))
 	// Room for a line break beyond the longest line.
 	scanner.Buffer(make([]byte, 64<<10), most+3)
@@ -151,7 +151,7 @@ func (a *app) readLines(ctx context.Context, most int, add func([]byte) error) e
 		if err := add(scanner.Bytes()); err != nil {
 			return fmt.Errorf("standard input: line %d: %w; nothing was added", line, err)
 		}
-		progress.note(func() string { return fmt.Sprintf("%d lines read", line) })
+		progress.report(func() string { return fmt.Sprintf("%d lines read", line) })
 	}
 	switch err := scanner.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):

@@ -11,7 +11,7 @@ import (
 // to write a name asks before that.
 func (a *app) unknownNames(ctx context.Context, c *jobs.Client, kind, queue string) ([]inspect.UnknownName, error) {
 	list, err := inspect.New(c).UnknownNames(ctx, []string{kind}, []string{queue})
-	a.complainOf(list)
+	a.warnOfUnknownNames(list)
 	return list, err
 }
 
@@ -19,18 +19,18 @@ func (a *app) unknownNames(ctx context.Context, c *jobs.Client, kind, queue stri
 // cannot read whether they are known, and gets no hint: the enqueue still succeeds.
 func (a *app) hintUnknown(ctx context.Context, c *jobs.Client, kinds, queues []string) {
 	if list, err := inspect.New(c).UnknownNames(ctx, kinds, queues); err == nil {
-		a.complainOf(list)
+		a.warnOfUnknownNames(list)
 	}
 }
 
-// mostComplained limits the unknown names that one command warns of.
-const mostComplained = 10
+// maxNamesWarned limits the unknown names that one command warns of.
+const maxNamesWarned = 10
 
-func (a *app) complainOf(list []inspect.UnknownName) {
-	for _, name := range list[:min(len(list), mostComplained)] {
-		a.complain("%s", name)
+func (a *app) warnOfUnknownNames(list []inspect.UnknownName) {
+	for _, name := range list[:min(len(list), maxNamesWarned)] {
+		a.printError("%s", name)
 	}
-	if len(list) > mostComplained {
-		a.complain("and %d more unknown names", len(list)-mostComplained)
+	if len(list) > maxNamesWarned {
+		a.printError("and %d more unknown names", len(list)-maxNamesWarned)
 	}
 }

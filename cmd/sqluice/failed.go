@@ -24,7 +24,7 @@ func (a *app) failedCommand() *cobra.Command {
 			"group, with # and \"…\" in their place; --texts lists the errors of each group. It looks at the latest %d jobs. With\n"+
 			"--all it lists every failed job instead, the latest first. With --keys, --reveal decrypts the errors.", inspect.MostReported),
 		GroupID: groupJobs,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 	}
 	flags := cmd.Flags()
 	flags.Var(&nameValue{&kind}, "kind", "only jobs of this `KIND`")
@@ -84,10 +84,10 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.Failed
 	}
 	a.warnOfHidden(hidden)
 	if report.Older {
-		a.complain("only the %d latest failed jobs are reported: narrow it with --kind, or list all with --all", report.Jobs)
+		a.printError("only the %d latest failed jobs are reported: narrow it with --kind, or list all with --all", report.Jobs)
 	}
 	if len(groups) == f.Limit {
-		a.complain("only the %d most frequent groups of errors are reported", f.Limit)
+		a.printError("only the %d most frequent groups of errors are reported", f.Limit)
 	}
 	if o.asJSON {
 		return a.printJSON(groups)
@@ -117,7 +117,7 @@ func (a *app) failedGroups(now time.Time, groups []inspect.FailedGroup, texts bo
 				strconv.FormatInt(text.ExampleID, 10), "  "+human.Shorten(text.Error, 100))
 		}
 	}
-	return t.end()
+	return t.close()
 }
 
 // failedJobs prints all failed jobs, page by page.
@@ -150,7 +150,7 @@ func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f inspect.FailedFi
 	}
 	a.warnOfHidden(hidden)
 	if asJSON {
-		list.end()
+		list.close()
 	}
 	return nil
 }
@@ -166,5 +166,5 @@ func (a *app) failedPage(now time.Time, page []jobs.Job, first bool) error {
 	for _, job := range page {
 		t.row(strconv.FormatInt(job.ID, 10), job.Kind, job.Queue, human.Attempts(job), human.Age(now, job.FinishedAt), human.Shorten(job.LastError, 100))
 	}
-	return t.end()
+	return t.close()
 }

@@ -24,7 +24,7 @@ func (a *app) forgetCommand() *cobra.Command {
 			"It cannot reach backups, replicas, logs and what handlers have written elsewhere, nor what the database keeps of old rows\n" +
 			"in its files: docs/security.md has the statements that remove that.",
 		GroupID: groupJobs,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 	}
 	flags := cmd.Flags()
 	textFlag(flags, &user, "user", "the user's `ID` (required)")
@@ -35,7 +35,7 @@ func (a *app) forgetCommand() *cobra.Command {
 			return usagef("--user is missing")
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
-			done, err := forget(ctx, inspect.New(c), user, wait)
+			done, err := forgetAndRepeat(ctx, inspect.New(c), user, wait)
 			if err != nil && done.Cancelled+done.Erased+done.Live+len(done.Schedules) == 0 {
 				return nameFlags(err, map[string]string{"user id": "--user"})
 			}
@@ -58,8 +58,8 @@ func (a *app) forgetCommand() *cobra.Command {
 	return cmd
 }
 
-// forget forgets a user, and repeats that while jobs of the user run, for at most wait.
-func forget(ctx context.Context, in *inspect.Inspector, user string, wait time.Duration) (sum inspect.Forgotten, err error) {
+// forgetAndRepeat forgets a user, and repeats that while jobs of the user run, for at most wait.
+func forgetAndRepeat(ctx context.Context, in *inspect.Inspector, user string, wait time.Duration) (sum inspect.Forgotten, err error) {
 	const pause = 500 * time.Millisecond
 	sum.Schedules = []string{}
 	for until := time.Now().Add(wait); ; {

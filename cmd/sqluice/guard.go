@@ -32,9 +32,9 @@ type guard struct {
 	hasWarned bool           // the log has the failure
 }
 
-// begin starts the process unless it runs, also after a failed start. The caller calls it before the first program: a worker that is killed
+// startOnce starts the process unless it runs. It tries again after a failed start. The caller calls it before the first program: a worker that is killed
 // while it starts a process leaves a child that for a moment holds the worker's files open, and so the lock that marks a live worker.
-func (g *guard) begin() {
+func (g *guard) startOnce() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd == nil {
@@ -42,15 +42,15 @@ func (g *guard) begin() {
 	}
 }
 
-// hold makes the process kill the group of a program if this process dies, until release is called. The caller has called begin.
-func (g *guard) hold(pid int) (release func()) {
+// addGroup makes the process kill the group of a program if this process dies, until release is called. The caller has called startOnce.
+func (g *guard) addGroup(pid int) (release func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tell("+", pid)
+	g.writeChange("+", pid)
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.tell("-", pid)
+		g.writeChange("-", pid)
 	}
 }
 
@@ -58,7 +58,7 @@ func (g *guard) hold(pid int) (release func()) {
 func (g *guard) start() {
 	binary, err := os.Executable()
 	cmd := exec.Command(binary, guardName)
-	apart(cmd)
+	setOwnSession(cmd)
 	var pipe io.WriteCloser
 	if err == nil {
 		pipe, err = cmd.StdinPipe()
@@ -67,30 +67,30 @@ func (g *guard) start() {
 		err = cmd.Start()
 	}
 	if err != nil {
-		g.fails(err)
+		g.disable(err)
 		return
 	}
 	g.cmd, g.pipe, g.hasWarned = cmd, pipe, false
 }
 
-// tell writes a change to the pipe. The caller holds mu.
-func (g *guard) tell(change string, pid int) {
+// writeChange writes a change to the pipe. The caller holds mu.
+func (g *guard) writeChange(change string, pid int) {
 	if g.pipe == nil {
 		return
 	}
 	if _, err := fmt.Fprintf(g.pipe, "%s%d\n", change, pid); err != nil {
-		g.fails(err)
+		g.disable(err)
 	}
 }
 
-// fails logs the first error. Programs run without a guard from now on. The caller holds mu.
-func (g *guard) fails(err error) {
+// disable drops the pipe, so that programs run without a guard, and logs the first error. The caller holds mu.
+func (g *guard) disable(err error) {
 	g.pipe = nil
 	if g.hasWarned {
 		return
 	}
 	g.hasWarned = true
-	g.log.Warn("what programs have started would go on if this process was killed: their guard does not run", "error", err)
+	g.log.Warn("cannot run the guard of programs: processes that a program starts continue if this worker is killed", "error", err)
 }
 
 // close ends the process, which kills no group if all programs have ended.
@@ -111,7 +111,7 @@ func (a *app) guardCommand() *cobra.Command {
 		Use:    guardName,
 		Short:  "A process that work has started",
 		Hidden: true,
-		Args:   takesNothing(),
+		Args:   noArgs(),
 		RunE: a.do(func(context.Context, []string) error {
 			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // it ends with the worker
 			return guardGroups(a.stdin, killGroup)

@@ -29,7 +29,7 @@ func (a *app) listCommand() *cobra.Command {
 			"filters look at each job. Every few seconds standard error says down to which id a long search has looked. When it is\n" +
 			"interrupted, list prints the jobs that it has found, and the --after with which to go on.",
 		GroupID: groupJobs,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			f.Status = jobs.Status(status)
 			return a.withClient(ctx, func(c *jobs.Client) error { return a.list(ctx, c, f, asJSON) })
@@ -61,8 +61,8 @@ func statusValue(value *string, allowed []jobs.Status) *choiceValue {
 func (a *app) list(ctx context.Context, c *jobs.Client, f inspect.Filter, asJSON bool) error {
 	in := inspect.New(c)
 	progress := a.progress()
-	found, after, err := search(ctx, in, f, progress.note)
-	progress.end()
+	found, after, err := search(ctx, in, f, progress.report)
+	progress.clear()
 	if err != nil && (ctx.Err() == nil || after == 0) {
 		return nameFlags(err, listFields)
 	}
@@ -70,7 +70,7 @@ func (a *app) list(ctx context.Context, c *jobs.Client, f inspect.Filter, asJSON
 		return err
 	}
 	if err != nil {
-		a.complain("%s; to go on: --after %d", looked(after, len(found)), after)
+		a.printError("%s; to go on: --after %d", searchPosition(after, len(found)), after)
 		return err
 	}
 	if len(found) == 0 {
@@ -79,7 +79,7 @@ func (a *app) list(ctx context.Context, c *jobs.Client, f inspect.Filter, asJSON
 		}
 	}
 	if len(found) == f.Limit {
-		a.complain("there may be more: --after %d", found[len(found)-1].ID)
+		a.printError("there may be more: --after %d", found[len(found)-1].ID)
 	}
 	return nil
 }
@@ -101,12 +101,12 @@ func search(
 		if page.Next == 0 || f.Limit == 0 {
 			return found, 0, nil
 		}
-		note(func() string { return looked(page.Next, len(found)) })
+		note(func() string { return searchPosition(page.Next, len(found)) })
 	}
 }
 
-// looked returns the position of a search as text.
-func looked(after int64, found int) string {
+// searchPosition returns the position of a search as text.
+func searchPosition(after int64, found int) string {
 	return fmt.Sprintf("looked at the jobs down to %d: %d found", after, found)
 }
 
@@ -117,13 +117,13 @@ func (a *app) printList(now time.Time, list []jobs.Job, asJSON bool) error {
 	t := newTable(a.out, "ID", "STATUS", "KIND", "QUEUE", "PRIORITY", "ATTEMPT", "WHEN", "ERROR")
 	for _, job := range list {
 		t.row(strconv.FormatInt(job.ID, 10), string(job.Status), job.Kind, job.Queue, strconv.Itoa(job.Priority),
-			human.Attempts(job), when(now, job), human.Shorten(job.LastError, 60))
+			human.Attempts(job), mainTime(now, job), human.Shorten(job.LastError, 60))
 	}
-	return t.end()
+	return t.close()
 }
 
-// when returns the most important time of a job, by its status.
-func when(now time.Time, job jobs.Job) string {
+// mainTime returns the most important time of a job, by its status.
+func mainTime(now time.Time, job jobs.Job) string {
 	switch job.Status {
 	case jobs.StatusScheduled, jobs.StatusPending:
 		return "due " + human.Age(now, job.RunAfter)

@@ -46,7 +46,7 @@ func TestSearchGoesOnAfterAnInterruption(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(first) != 1 || first[0].ID != latest || after <= old || after >= latest {
 		t.Fatalf("the search found %+v, goes on after %d, and ended with %v", first, after, err)
 	}
-	if line := looked(after, 1); !slices.Equal(lines, []string{line}) {
+	if line := searchPosition(after, 1); !slices.Equal(lines, []string{line}) {
 		t.Errorf("it noted %q, not %q", lines, line)
 	}
 	filter.After = after

@@ -21,8 +21,8 @@ func jsonFlag(flags *pflag.FlagSet, asJSON *bool) {
 // print writes a line of the command's answer. The buffer keeps the first error, which run reports.
 func (a *app) print(format string, args ...any) { _, _ = fmt.Fprintf(a.out, format+"\n", args...) }
 
-// say prints a line and flushes it, for readers that wait for it.
-func (a *app) say(format string, args ...any) error {
+// printAndFlush prints a line and flushes it, for readers that wait for it.
+func (a *app) printAndFlush(format string, args ...any) error {
 	a.print(format, args...)
 	return a.out.Flush()
 }
@@ -68,7 +68,7 @@ func (j *jsonArray) add(v any) error {
 	return nil
 }
 
-func (j *jsonArray) end() {
+func (j *jsonArray) close() {
 	if j.count == 0 {
 		j.app.print("[]")
 		return
@@ -100,8 +100,8 @@ func (t *table) row(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// end writes the rows.
-func (t *table) end() error {
+// close writes the rows.
+func (t *table) close() error {
 	var widths []int // of the columns that another one follows
 	for _, cells := range t.rows {
 		for i := range len(cells) - 1 {

@@ -17,7 +17,7 @@ func TestTablesAlignByWidth(t *testing.T) {
 	table.row("cafe\u0301", "🚀🚀🚀", "open")
 	table.row("k", "", "open")
 	table.row("plain")
-	if err := table.end(); err != nil {
+	if err := table.close(); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")

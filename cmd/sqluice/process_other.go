@@ -23,6 +23,6 @@ func killGroup(pid int) {
 	}
 }
 
-func apart(*exec.Cmd) {}
+func setOwnSession(*exec.Cmd) {}
 
 func killRest(*exec.Cmd, <-chan time.Time) {}

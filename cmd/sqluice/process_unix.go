@@ -19,8 +19,8 @@ func kill(cmd *exec.Cmd)      { killGroup(cmd.Process.Pid) }
 // killGroup kills all processes of a group, which may have ended.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// apart has a process start in its own session: signals to the group or the terminal of this one do not reach it.
-func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+// setOwnSession makes the command start in a session of its own: signals to this process's group or terminal do not reach it.
+func setOwnSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // killRest waits until the other processes in the group of an ended program have ended too, and kills them at the deadline.
 // The kernel does not reuse the group's number while a process is in it.

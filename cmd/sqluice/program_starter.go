@@ -43,14 +43,14 @@ func (s *starter) serve() {
 // start starts a program in its own process group, and has that guarded until ended is called.
 func (s *starter) start(cmd *exec.Cmd) (ended func(), err error) {
 	isolate(cmd)
-	s.guard.begin()
+	s.guard.startOnce()
 	r := startRequest{cmd, make(chan error, 1)}
 	select {
 	case s.requests <- r:
 		if err := <-r.result; err != nil {
 			return nil, err
 		}
-		return s.guard.hold(cmd.Process.Pid), nil
+		return s.guard.addGroup(cmd.Process.Pid), nil
 	case <-s.closed:
 		return nil, errors.New("the worker has ended")
 	}

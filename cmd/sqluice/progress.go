@@ -54,8 +54,8 @@ func (p *progress) show(line func() string) {
 	}
 }
 
-// note is show, and prints plain lines if there is no terminal, the first after a while.
-func (p *progress) note(line func() string) {
+// report calls show on a terminal. Elsewhere it prints plain lines at intervals, the first one after an interval.
+func (p *progress) report(line func() string) {
 	if p.terminal {
 		p.show(line)
 		return
@@ -81,8 +81,8 @@ func (p *progress) force(line string) {
 	}
 }
 
-// end removes the line.
-func (p *progress) end() { p.force("") }
+// clear removes the line.
+func (p *progress) clear() { p.force("") }
 
 // Write writes text above the line, so that a log can write to progress.
 func (p *progress) Write(text []byte) (int, error) {

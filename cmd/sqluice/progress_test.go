@@ -13,8 +13,8 @@ func TestProgressStaysBelowTheLog(t *testing.T) {
 	p.force("one")
 	fmt.Fprintln(p, "log")
 	p.force("a \x1b[31m long line")
-	p.end()
-	p.end()
+	p.clear()
+	p.clear()
 	const erase = "\r\x1b[K"
 	want := erase + "one" + erase + "log\n" + erase + "one" + erase + `a \x1b[31…` + erase
 	if b.String() != want {
@@ -38,7 +38,7 @@ func TestProgressDrawsNothingIntoAPipe(t *testing.T) {
 	p.force("one")
 	p.show(func() string { t.Error("asked for a line"); return "two" })
 	fmt.Fprintln(p, "log")
-	p.end()
+	p.clear()
 	if b.String() != "log\n" {
 		t.Errorf("wrote %q", b.String())
 	}

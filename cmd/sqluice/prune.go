@@ -28,7 +28,7 @@ func (a *app) pruneCommand() *cobra.Command {
 		if !flags.Changed("older-than") {
 			return usagef("--older-than is missing")
 		}
-		return takesNothing()(cmd, args)
+		return noArgs()(cmd, args)
 	}
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
 		which := []jobs.Status{jobs.StatusDone, jobs.StatusCancelled}

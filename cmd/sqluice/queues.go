@@ -56,7 +56,7 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON, all bool) erro
 		t.row(q.Name, strconv.FormatInt(q.Scheduled, 10), strconv.FormatInt(q.Pending, 10),
 			strconv.FormatInt(q.Running, 10), strconv.Itoa(q.Slots), state)
 	}
-	if err := t.end(); err != nil {
+	if err := t.close(); err != nil {
 		return err
 	}
 	if len(rest) > 0 {
@@ -83,7 +83,7 @@ func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time, all bool) e
 		return nil
 	}
 	a.print("")
-	if err := t.end(); err != nil {
+	if err := t.close(); err != nil {
 		return err
 	}
 	if rest > 0 {
@@ -174,7 +174,7 @@ func (a *app) queueSwitch(
 	cmd := &cobra.Command{
 		Use:   name + " NAME",
 		Short: short,
-		Args:  takes(1, 1, "NAME"),
+		Args:  argCount(1, 1, "NAME"),
 
 		ValidArgsFunction: a.completesFirst(queueNames),
 		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, args []string) error {

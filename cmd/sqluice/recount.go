@@ -16,7 +16,7 @@ func (a *app) recountCommand() *cobra.Command {
 			"SQL of another program has ended or added such jobs. Everything runs meanwhile: it reads a snapshot, and then writes the\n" +
 			"differences in a brief transaction. While it reads, SQLite's WAL and PostgreSQL's dead rows grow with what others write.",
 		GroupID: groupJobs,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error {
 			wrong, err := inspect.New(c).Recount(ctx)
 			if err == nil {

@@ -21,7 +21,7 @@ func (a *app) rekeyCommand() *cobra.Command {
 			"give all programs the new key behind the old one, then before it, and then run rekey: after that the old key can go.\n" +
 			"What is encrypted with a key that the file does not have, or cannot be decrypted, stays as it is, and rekey exits with 1.",
 		GroupID: groupDatabase,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 	}
 	cmd.Flags().BoolVar(&plain, "plain", false, "also encrypt what is not encrypted")
 	jsonFlag(cmd.Flags(), &asJSON)

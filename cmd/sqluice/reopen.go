@@ -27,7 +27,7 @@ func (a *app) reopenCommand() *cobra.Command {
 		Short:   "Open a queue that copy has closed",
 		Long:    reopenHelp,
 		GroupID: groupDatabase,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.reopen(ctx, c) }),
 	}
 }

@@ -23,7 +23,7 @@ func (a *app) restoreCommand() *cobra.Command {
 		Short:   "Put a backup into the place of the SQLite file",
 		Long:    restoreHelp,
 		GroupID: groupDatabase,
-		Args:    takes(1, 1, "FILE"),
+		Args:    argCount(1, 1, "FILE"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			if !address.IsPath(args[0]) {
 				return usagef("FILE %q must be the path of a file", shown(args[0]))

@@ -54,7 +54,7 @@ func (a *app) retention(ctx context.Context, c *jobs.Client, asJSON bool) error 
 		}
 		t.row(string(r.Status), cmp.Or(r.Kind, "(all)"), cmp.Or(r.Queue, "(all)"), prune.KeepText(r.Keep), by)
 	}
-	return t.end()
+	return t.close()
 }
 
 // keepOf reads how long: a duration, or forever.
@@ -86,7 +86,7 @@ func (a *app) retentionSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set KEEP",
 		Short: "Set how long ended jobs are kept: a duration, such as 30d, or forever",
-		Args:  takes(1, 1, "KEEP"),
+		Args:  argCount(1, 1, "KEEP"),
 		RunE: a.do(func(ctx context.Context, args []string) (err error) {
 			if rule.Keep, err = keepOf(args[0]); err != nil {
 				return err
@@ -105,7 +105,7 @@ func (a *app) retentionRemoveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove",
 		Short: "Remove the rule for these jobs; what a program says of its kind comes back when it starts",
-		Args:  takesNothing(),
+		Args:  noArgs(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.changeRetention(ctx, rule, asJSON, "removed", "there is none", (*inspect.Inspector).RemoveRetention)
 		}),

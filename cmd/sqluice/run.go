@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if usage := (*usageError)(nil); a.began && !errors.As(err, &usage) {
 		return exitFailure
 	}
-	a.complain("run '%s --help' for usage", cmd.CommandPath())
+	a.printError("run '%s --help' for usage", cmd.CommandPath())
 	return exitUsage
 }
 
@@ -76,7 +76,7 @@ func (a *app) report(err error) {
 		}
 		return
 	}
-	a.complain("%s", err.Error())
+	a.printError("%s", err.Error())
 }
 
 // joined returns the errors that errors.Join joined to err. fmt.Errorf with several %w has parts too, but its own text.
@@ -95,8 +95,8 @@ func joined(err error) []error {
 	return several.Unwrap()
 }
 
-// complain prints a line on standard error, which has everything but the command's answer.
-func (a *app) complain(format string, args ...any) {
+// printError prints a line on standard error: progress, warnings and errors go there, the command's answer to standard output.
+func (a *app) printError(format string, args ...any) {
 	text := strings.TrimRight(safe.Lines(fmt.Sprintf(format, args...)), "\n")
 	// An error of standard error itself cannot be reported.
 	_, _ = fmt.Fprintf(a.stderr, "sqluice: %s\n", text)

@@ -82,7 +82,7 @@ func (a *app) schedules(ctx context.Context, c *jobs.Client, asJSON bool) error 
 		if err := eachSchedule(ctx, c, func(s jobs.ScheduleInfo) error { return list.add(scheduleOf(s)) }); err != nil {
 			return err
 		}
-		list.end()
+		list.close()
 		return nil
 	}
 	now := inspect.New(c).Now()
@@ -98,7 +98,7 @@ func (a *app) schedules(ctx context.Context, c *jobs.Client, asJSON bool) error 
 	if err != nil {
 		return err
 	}
-	return t.end()
+	return t.close()
 }
 
 // scheduleState returns the state of a schedule, for people.
@@ -132,7 +132,7 @@ func (a *app) schedulesShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show a schedule and what came of its last ticks",
-		Args:  takes(1, 1, "NAME"),
+		Args:  argCount(1, 1, "NAME"),
 
 		ValidArgsFunction: a.completesFirst(scheduleNames),
 		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, args []string) error {
@@ -170,7 +170,7 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 			rows.row(row[0], row[1])
 		}
 	}
-	if err := rows.end(); err != nil {
+	if err := rows.close(); err != nil {
 		return err
 	}
 	if len(ticks) == 0 {
@@ -191,7 +191,7 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 		}
 		t.row(inZone(s, tick.Tick).Format(time.RFC3339), string(tick.Outcome), job, human.Age(now, tick.At), more)
 	}
-	return t.end()
+	return t.close()
 }
 
 // schedulePausing is the answer to a pause or a resume, with the fields of the API's.
@@ -264,7 +264,7 @@ func (a *app) scheduleCommand(name, short string, change func(ctx context.Contex
 	cmd := &cobra.Command{
 		Use:   name + " NAME",
 		Short: short,
-		Args:  takes(1, 1, "NAME"),
+		Args:  argCount(1, 1, "NAME"),
 
 		ValidArgsFunction: a.completesFirst(scheduleNames),
 		RunE:              a.onClient(func(ctx context.Context, c *jobs.Client, args []string) error { return change(ctx, c, args[0], asJSON) }),

@@ -27,7 +27,7 @@ func (a *app) schedulesNextCommand() *cobra.Command {
 			"day of month, month, day of week; six fields begin with seconds; or @daily and its like. It needs no database.\n" +
 			"With --json it prints a list of times, and says on standard error which of them a change of the clock moves.",
 		Example: "  sqluice schedules next '0 2 * * *' --zone Europe/Berlin -n 5\n  sqluice schedules next --every 90s --from 2026-01-01T00:00:00Z --json",
-		Args:    takes(0, 1, "[SPEC]"),
+		Args:    argCount(0, 1, "[SPEC]"),
 		RunE: a.do(func(_ context.Context, args []string) error {
 			text := strings.Join(args, "")
 			switch {

@@ -41,7 +41,7 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 		Long:  schedulesPutHelp,
 		Example: "  sqluice schedules put nightly-report --cron '0 2 * * *' --zone Europe/Berlin --kind report\n" +
 			"  sqluice schedules put tidy --every 90s --kind tidy '{\"older\": \"7d\"}' --overlap skip",
-		Args: takes(1, 2, "NAME", payloadName),
+		Args: argCount(1, 2, "NAME", payloadName),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "", "the `KIND` of the jobs")

@@ -30,7 +30,7 @@ func (a *app) schedulesSetCommand() *cobra.Command {
 		Short:   "Change some fields of a schedule",
 		Long:    schedulesSetHelp,
 		Example: "  sqluice schedules set nightly-report --cron '0 3 * * *'",
-		Args:    takes(1, 1, "NAME"),
+		Args:    argCount(1, 1, "NAME"),
 
 		ValidArgsFunction: a.completesFirst(scheduleNames),
 	}
@@ -68,11 +68,11 @@ func (f *scheduleSetFlags) change(ctx context.Context, a *app, flags *pflag.Flag
 		return change, usagef("give either --cron or --every")
 	}
 	change = jobs.ScheduleChange{
-		Spec: given(set("cron"), f.cron), Zone: given(set("zone"), jobs.Zone(f.zone)), Queue: given(set("queue"), f.queue),
-		CatchUp: given(set("catch-up"), jobs.CatchUp(f.catchUp)), Overlap: given(set("overlap"), jobs.Overlap(f.overlap)),
+		Spec: ifSet(set("cron"), f.cron), Zone: ifSet(set("zone"), jobs.Zone(f.zone)), Queue: ifSet(set("queue"), f.queue),
+		CatchUp: ifSet(set("catch-up"), jobs.CatchUp(f.catchUp)), Overlap: ifSet(set("overlap"), jobs.Overlap(f.overlap)),
 	}
 	if set("every") {
-		change.Spec = given(true, "@every "+f.every.String())
+		change.Spec = ifSet(true, "@every "+f.every.String())
 	}
 	if set("payload") {
 		change.Payload, err = a.payloadOf(ctx, f.payload, scheduleFields)
@@ -80,8 +80,8 @@ func (f *scheduleSetFlags) change(ctx context.Context, a *app, flags *pflag.Flag
 	return change, err
 }
 
-// given returns a pointer to the value of a flag that is set, or nil.
-func given[T any](set bool, value T) *T {
+// ifSet returns a pointer to the value of a flag that is set, or nil.
+func ifSet[T any](set bool, value T) *T {
 	if !set {
 		return nil
 	}

@@ -58,14 +58,14 @@ func (a *app) sensitive(ctx context.Context, c *jobs.Client, asJSON bool) error 
 			t.row(kind, path)
 		}
 	}
-	return t.end()
+	return t.close()
 }
 
 func (a *app) markCommand(name, short string, set func(ctx context.Context, c *jobs.Client, kind string, paths []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   name + " KIND FIELD...",
 		Short: short,
-		Args:  takes(2, 1+jobs.MaxSensitive, "KIND", "FIELD"),
+		Args:  argCount(2, 1+jobs.MaxSensitive, "KIND", "FIELD"),
 
 		ValidArgsFunction: a.completesFirst(kindNames),
 		RunE: a.onClient(func(ctx context.Context, c *jobs.Client, args []string) error {

@@ -69,7 +69,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Short:   "Serve the dashboard, the HTTP API and metrics",
 		Long:    serveHelp,
 		GroupID: groupRun,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 	}
 	flags := cmd.Flags()
 	textFlag(flags, &f.address, "addr", "`HOST:PORT` to listen on; port 0 means any free port")
@@ -124,7 +124,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 			return errors.Join(err, listener.Close())
 		}
 		defer stop()
-		if err := a.say("serving http://%s%s/", listener.Addr(), f.prefix); err != nil {
+		if err := a.printAndFlush("serving http://%s%s/", listener.Addr(), f.prefix); err != nil {
 			return errors.Join(err, listener.Close())
 		}
 		server := httpServer(withMetrics(f.prefix+metricsPath, forPrometheus, handler), log)

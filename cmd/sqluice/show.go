@@ -37,7 +37,7 @@ func (a *app) showCommand() *cobra.Command {
 			"unique key, or the job that has taken it for a time, --kind and --request-id the job that was enqueued with a request id.\n" +
 			"With --keys, --reveal decrypts the errors of the attempts; payload, progress and result stay hidden.",
 		GroupID: groupJobs,
-		Args:    takes(0, 1, "[ID]"),
+		Args:    argCount(0, 1, "[ID]"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			get, err := by.find(args)
 			if err := cmp.Or(err, a.checkReveal(reveal)); err != nil {
@@ -223,7 +223,7 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 	row("tick", human.Moment(now, job.Tick()))
 	row("tags", strings.Join(job.Tags, ", "))
 	row("metadata", compact(job.Metadata))
-	return t.end()
+	return t.close()
 }
 
 // attemptsInFull returns the attempts with the number that does not count, and the number of crashes.

@@ -37,7 +37,7 @@ func revealFailed(ctx context.Context, c *jobs.Client, f inspect.FailedFilter) (
 // warnOfHidden complains of n errors that stay encrypted in spite of --reveal.
 func (a *app) warnOfHidden(n int) {
 	if n > 0 {
-		a.complain("errors that the keys in %s do not decrypt: %d", shown(a.keysFile()), n)
+		a.printError("errors that the keys in %s do not decrypt: %d", shown(a.keysFile()), n)
 	}
 }
 

@@ -19,7 +19,7 @@ func (a *app) statsCommand() *cobra.Command {
 		Use:     "stats",
 		Short:   "Count the jobs by status, and show jobs without a worker",
 		GroupID: groupRun,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.stats(ctx, c, asJSON, all) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
@@ -46,7 +46,7 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON, all bool) error
 		t.row("oldest paused", human.Age(now, stats.OldestPaused))
 	}
 	t.row("next scheduled", human.Age(now, stats.NextDue))
-	if err := t.end(); err != nil {
+	if err := t.close(); err != nil {
 		return err
 	}
 	// Sorted by the number of jobs, so that the most important ones come first.

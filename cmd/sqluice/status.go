@@ -35,7 +35,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Long: "status shows the database, its engine with the version, the version of the queue's schema, and whether\n" +
 			"migrations are pending. A password in the database's URL is left out.",
 		GroupID: groupDatabase,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.status(ctx, c, asJSON) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
@@ -89,7 +89,7 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if s.Closed != "" {
 		t.row("closed", s.Closed)
 	}
-	return t.end()
+	return t.close()
 }
 
 // stateOf returns the state of a schema in a word, and advice for the user.

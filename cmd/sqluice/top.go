@@ -37,7 +37,7 @@ func (a *app) topCommand() *cobra.Command {
 		Short:   "Watch queues, workers, rates and failures",
 		Long:    topHelp,
 		GroupID: groupRun,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE:    a.do(func(ctx context.Context, _ []string) error { return a.top(ctx, &f) }),
 	}
 	flags := cmd.Flags()

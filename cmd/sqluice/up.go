@@ -32,7 +32,7 @@ func (a *app) upCommand() *cobra.Command {
 		Short:   "Make the queue's tables, or migrate them to this version",
 		Long:    upHelp,
 		GroupID: groupDatabase,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE:    a.do(a.up),
 	}
 }

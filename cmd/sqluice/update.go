@@ -37,7 +37,7 @@ func (a *app) updateCommand() *cobra.Command {
 			"With --json it prints a list of the changed jobs.",
 		Example: "  sqluice update 42 --priority 9\n  sqluice update 42 --in 10m --payload '{\"width\": 200}'",
 		GroupID: groupJobs,
-		Args:    takes(1, maxIDs, "ID"),
+		Args:    argCount(1, maxIDs, "ID"),
 	}
 	flags := cmd.Flags()
 	flags.Var(&intValue{&f.priority, jobs.MinPriority, jobs.MaxPriority}, "priority", "higher runs first")

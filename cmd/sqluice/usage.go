@@ -55,8 +55,8 @@ func invalidErrors(err error) []*jobs.InvalidError {
 // payloadName names the argument that is a payload.
 const payloadName = "PAYLOAD"
 
-// takes checks that a command has from least to most arguments. names has their names in order.
-func takes(least, most int, names ...string) cobra.PositionalArgs {
+// argCount checks that a command has from least to most arguments. names holds their names in order.
+func argCount(least, most int, names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
@@ -72,5 +72,5 @@ func takes(least, most int, names ...string) cobra.PositionalArgs {
 	}
 }
 
-// takesNothing returns the check of arguments for a command without arguments.
-func takesNothing() cobra.PositionalArgs { return takes(0, 0) }
+// noArgs returns the check of arguments for a command without arguments.
+func noArgs() cobra.PositionalArgs { return argCount(0, 0) }

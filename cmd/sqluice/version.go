@@ -25,7 +25,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Show the versions of the program, of SQLite and of the schema",
 		GroupID: groupDatabase,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE: a.do(func(context.Context, []string) error {
 			schema, err := sqlite.NewestSchema()
 			if err != nil {
@@ -40,7 +40,7 @@ func (a *app) versionCommand() *cobra.Command {
 			t.row("SQLite", v.SQLite)
 			t.row("schema", fmt.Sprint(v.Schema))
 			t.row("Go", v.Go)
-			return t.end()
+			return t.close()
 		}),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)

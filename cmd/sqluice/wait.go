@@ -20,7 +20,7 @@ func (a *app) waitCommand() *cobra.Command {
 		Long: "wait prints the job's result, or its status if it has none. It exits with 0 if the job is done, and with 1 if it\n" +
 			"failed, was cancelled or deleted, or has not ended in time. With --json it prints the job, whatever its status.",
 		GroupID: groupJobs,
-		Args:    takes(1, 1, "ID"),
+		Args:    argCount(1, 1, "ID"),
 	}
 	flags := cmd.Flags()
 	flags.Var(&durationValue{value: &timeout, least: time.Millisecond}, "timeout", "wait at most this long (default: for ever)")

@@ -17,7 +17,7 @@ func (a *app) whyCommand() *cobra.Command {
 		Long: "why prints the reasons why a job does not run, or why a schedule enqueues no job at this moment, one a line. The first one must be\n" +
 			"fixed first.",
 		GroupID: groupJobs,
-		Args:    takes(0, 1, "ID"),
+		Args:    argCount(0, 1, "ID"),
 	}
 	textFlag(cmd.Flags(), &name, "schedule", "the `name` of a schedule")
 	jsonFlag(cmd.Flags(), &asJSON)

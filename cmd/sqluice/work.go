@@ -123,7 +123,7 @@ func (a *app) workCommand() *cobra.Command {
 		if err := f.metrics.check(); err != nil {
 			return err
 		}
-		return takesNothing()(cmd, args)
+		return noArgs()(cmd, args)
 	}
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
 		progress := a.progress()
@@ -139,7 +139,7 @@ func (a *app) workCommand() *cobra.Command {
 }
 
 func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error {
-	defer progress.end()
+	defer progress.clear()
 	defer outliveReaders()()
 	log := newLogger(progress, f.logFormat, f.logLevel)
 	starter := newStarter(log)

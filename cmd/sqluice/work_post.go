@@ -46,17 +46,17 @@ func parsePost(text string) (*receiver, error) {
 	return &receiver{kind: kind, url: parsed}, nil
 }
 
-// place returns a URL for logs and errors: without its path and its query, which may be secret.
-func place(u *url.URL) string { return u.Scheme + "://" + u.Host }
+// hostURL returns a URL for logs and errors: without its path and its query, which may be secret.
+func hostURL(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // handle posts the payload; the answer decides the job's outcome.
 func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMessage) error {
 	answer, err := w.poster.Post(ctx, w.url, job, payload)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return fmt.Errorf("%w: post to %s: %w", cause, place(w.url), err)
+			return fmt.Errorf("%w: post to %s: %w", cause, hostURL(w.url), err)
 		}
-		err = fmt.Errorf("post to %s: %w", place(w.url), err)
+		err = fmt.Errorf("post to %s: %w", hostURL(w.url), err)
 		if webhook.Unsent(err) {
 			return jobs.Unable(err)
 		}

@@ -287,7 +287,7 @@ func TestPostEndsWithTheAttempt(t *testing.T) {
 	if job := c.show(id); job.Status != jobs.StatusPending || job.Uncounted != 1 {
 		t.Errorf("the job is %+v", job)
 	}
-	if parsed, err := url.Parse(v.URL + "/a?b=hush"); err != nil || strings.Contains(place(parsed), "hush") {
-		t.Error(place(parsed), err)
+	if parsed, err := url.Parse(v.URL + "/a?b=hush"); err != nil || strings.Contains(hostURL(parsed), "hush") {
+		t.Error(hostURL(parsed), err)
 	}
 }

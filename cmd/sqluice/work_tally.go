@@ -70,6 +70,6 @@ func (t *tally) keepShowing() (stop func()) {
 	return func() {
 		close(ended)
 		<-gone
-		t.progress.end()
+		t.progress.clear()
 	}
 }

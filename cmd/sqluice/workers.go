@@ -22,7 +22,7 @@ func (a *app) workersCommand() *cobra.Command {
 		Long: "workers lists the workers that have not ended. One whose process died is listed until another worker notices,\n" +
 			"which takes about a second, or for two leases where no other worker runs.",
 		GroupID: groupRun,
-		Args:    takesNothing(),
+		Args:    noArgs(),
 		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.workers(ctx, c, asJSON) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
@@ -47,5 +47,5 @@ func (a *app) workers(ctx context.Context, c *jobs.Client, asJSON bool) error {
 		t.row(strconv.FormatInt(w.ID, 10), w.Name, w.Host, strconv.Itoa(w.PID), strconv.FormatInt(w.Running, 10),
 			strings.Join(queues, " "), strings.Join(w.Kinds, " "), human.Age(now, w.StartedAt), human.Age(now, w.Heartbeat))
 	}
-	return t.end()
+	return t.close()
 }

@@ -46,7 +46,7 @@ func (r *run) startChildren(ctx context.Context, n int, role string) (children, 
 // startChild starts one process, with pipes to it.
 func (r *run) startChild(ctx context.Context, role string) (_ *child, err error) {
 	c := &child{errs: &bytes.Buffer{}}
-	if c.cmd, err = r.host.Child(ctx, r.place.database, role); err != nil {
+	if c.cmd, err = r.host.Child(ctx, r.scratch.database, role); err != nil {
 		return nil, err
 	}
 	c.cmd.Stderr = c.errs

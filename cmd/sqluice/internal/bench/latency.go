@@ -61,11 +61,11 @@ func (r *run) latencyThere(ctx context.Context) (_ Line, _ string, err error) {
 func (r *run) paced(ctx context.Context, wait func() (time.Duration, error)) (Line, error) {
 	timer := time.NewTicker(latencyEvery)
 	defer timer.Stop()
-	var e effort
+	var e stopwatch
 	var laps []time.Duration
 	for i := range latencyWarm + latencyJobs {
 		if i == latencyWarm {
-			e = beginEffort()
+			e = startStopwatch()
 		}
 		if _, err := r.client.Enqueue(ctx, RoleLatency, payloadOf(time.Now(), r.load.Payload)); err != nil {
 			return Line{}, err

@@ -66,7 +66,7 @@ func rounded(v float64, digits int) float64 {
 
 // describe prints the engine, the database and the size of the run, unless the output is JSON.
 func (r *run) describe(ctx context.Context, d address.Database) error {
-	version, err := port.StoreOf(r.place.store).Upkeep().EngineVersion(ctx)
+	version, err := port.StoreOf(r.scratch.store).Upkeep().EngineVersion(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,23 +78,23 @@ func (r *run) describe(ctx context.Context, d address.Database) error {
 	if d.Postgres() {
 		what = "its own schema in " + d.String()
 	}
-	return r.host.Say("%s, %s; %d jobs of %d bytes", version, printable.Line(what), r.load.Jobs, r.load.Payload)
+	return r.host.Print("%s, %s; %d jobs of %d bytes", version, printable.Line(what), r.load.Jobs, r.load.Payload)
 }
 
 // print completes and prints the line of a measurement. For people the note follows.
 func (r *run) print(l Line, note string) error {
 	l.System, l.Version, l.Engine, l.Settings, l.Round = "sqluice", r.host.Version, r.engine, "default", 1
-	if !r.place.database.Postgres() {
+	if !r.scratch.database.Postgres() {
 		l.Durability = r.load.Durability
 	}
 	if !r.load.AsJSON {
-		return r.host.Say("%-24s %s %s  %s", l.Workload, l.rate(), l.times(), note)
+		return r.host.Print("%-24s %s %s  %s", l.Workload, l.rate(), l.times(), note)
 	}
 	text, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	return r.host.Say("%s", printable.JSON(text))
+	return r.host.Print("%s", printable.JSON(text))
 }
 
 func (l Line) rate() string {

@@ -43,19 +43,19 @@ func payloadOf(at time.Time, size int) json.RawMessage {
 	return append(text, `"}`...)
 }
 
-// effort holds the time and the CPU time of this process at the start of a measurement.
-type effort struct {
+// stopwatch holds the time and the CPU time of this process at the start of a measurement.
+type stopwatch struct {
 	began time.Time
 	cpu   time.Duration
 }
 
-func beginEffort() effort { return effort{time.Now(), cpuTime()} }
+func startStopwatch() stopwatch { return stopwatch{time.Now(), cpuTime()} }
 
 // line returns the result for n jobs that have ended now.
-func (e effort) line(n int) Line { return e.lineAt(n, time.Now()) }
+func (e stopwatch) line(n int) Line { return e.lineAt(n, time.Now()) }
 
 // lineAt returns the result for n jobs of which the last one ended at end.
-func (e effort) lineAt(n int, end time.Time) Line {
+func (e stopwatch) lineAt(n int, end time.Time) Line {
 	seconds := end.Sub(e.began).Seconds()
 	return Line{
 		N: n, Processes: 1, Concurrency: 1, JobsPerSecond: rounded(float64(n)/seconds, 1), Seconds: rounded(seconds, 3),
@@ -65,7 +65,7 @@ func (e effort) lineAt(n int, end time.Time) Line {
 
 // repeat measures n calls of do one after the other. It starts no call after insertTime.
 func repeat(ctx context.Context, n int, do func() error) (Line, error) {
-	e := beginEffort()
+	e := startStopwatch()
 	laps := make([]time.Duration, 0, n)
 	for len(laps) < n && ctx.Err() == nil && time.Since(e.began) < insertTime {
 		lap := time.Now()
@@ -81,7 +81,7 @@ func repeat(ctx context.Context, n int, do func() error) (Line, error) {
 
 // flush measures writes and flushes of a page on the disk of the database.
 func (r *run) flush(ctx context.Context) (_ Line, _ string, err error) {
-	file, err := os.Create(filepath.Join(filepath.Dir(r.place.database.Path), "flush"))
+	file, err := os.Create(filepath.Join(filepath.Dir(r.scratch.database.Path), "flush"))
 	if err != nil {
 		return Line{}, "", err
 	}
@@ -100,7 +100,7 @@ func (r *run) flush(ctx context.Context) (_ Line, _ string, err error) {
 // roundTrip measures the time of a statement without work for the server.
 func (r *run) roundTrip(ctx context.Context) (_ Line, _ string, err error) {
 	r.base, err = repeat(ctx, roundTrips, func() error {
-		_, err := engine.StoreOf(r.place.store).Upkeep().EngineVersion(ctx)
+		_, err := engine.StoreOf(r.scratch.store).Upkeep().EngineVersion(ctx)
 		return err
 	})
 	r.base.JobsPerSecond = 0
@@ -121,7 +121,7 @@ func (r *run) insertOne(ctx context.Context) (Line, string, error) {
 func (r *run) commitNote(l Line) string {
 	share := func(part float64) float64 { return 100 * min(1, part/max(l.P50, 0.001)) }
 	switch {
-	case r.place.database.Postgres():
+	case r.scratch.database.Postgres():
 		return fmt.Sprintf("a commit each; one round trip is %.0f %% of it", share(r.base.P50))
 	case r.load.Durability == "full":
 		return fmt.Sprintf("a commit each; one flush to disk is %.0f %% of it", share(r.base.P50))
@@ -133,7 +133,7 @@ func (r *run) commitNote(l Line) string {
 // insertMany enqueues jobs by several concurrent callers, each one job after the other.
 func (r *run) insertMany(ctx context.Context) (Line, string, error) {
 	payload := payloadOf(time.Time{}, r.load.Payload)
-	e := beginEffort()
+	e := startStopwatch()
 	var taken atomic.Int64
 	var group sync.WaitGroup
 	errs, laps := make([]error, callers), make([][]time.Duration, callers)
@@ -167,7 +167,7 @@ func (r *run) bulk(ctx context.Context) (Line, string, error) {
 	for i := range payloads {
 		payloads[i] = payload
 	}
-	e := beginEffort()
+	e := startStopwatch()
 	_, err := r.client.EnqueueMany(ctx, RoleDrain, payloads)
 	return e.line(r.load.Jobs), "one commit", err
 }
@@ -179,7 +179,7 @@ func (r *run) drain(ctx context.Context) (_ Line, _ string, err error) {
 	if err != nil {
 		return Line{}, "", err
 	}
-	e := beginEffort()
+	e := startStopwatch()
 	if err := others.start(); err != nil {
 		return Line{}, "", err
 	}

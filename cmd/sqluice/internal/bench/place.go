@@ -20,8 +20,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// place is the queue of the run: a file in a new folder beside the user's, or a new schema on the same server.
-type place struct {
+// scratchQueue is the queue of the run: a file in a new folder beside the user's, or a new schema on the same server.
+type scratchQueue struct {
 	database address.Database
 	store    jobs.Store
 	drop     func(context.Context) error
@@ -31,7 +31,7 @@ type place struct {
 const dropTimeout = 30 * time.Second
 
 // remove closes the queue and removes it, also after the end of ctx.
-func (p *place) remove(ctx context.Context) error {
+func (p *scratchQueue) remove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	err := p.store.Close()
@@ -41,8 +41,8 @@ func (p *place) remove(ctx context.Context) error {
 	return errors.Join(err, p.drop(ctx))
 }
 
-// makePlace makes a migrated queue beside the user's.
-func makePlace(ctx context.Context, d address.Database, host *Host) (*place, error) {
+// makeScratchQueue makes a migrated queue beside the user's.
+func makeScratchQueue(ctx context.Context, d address.Database, host *Host) (*scratchQueue, error) {
 	open := makeFolder
 	if d.Postgres() {
 		open = makeSchema
@@ -58,7 +58,7 @@ func makePlace(ctx context.Context, d address.Database, host *Host) (*place, err
 }
 
 // makeFolder makes a folder beside the user's file, which need not exist, with an empty database in it.
-func makeFolder(ctx context.Context, d address.Database, host *Host) (*place, error) {
+func makeFolder(ctx context.Context, d address.Database, host *Host) (*scratchQueue, error) {
 	beside := d.Path
 	if real, err := filepath.EvalSymlinks(beside); err == nil {
 		beside = real // a link may lead to another disk
@@ -67,7 +67,7 @@ func makeFolder(ctx context.Context, d address.Database, host *Host) (*place, er
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the bench's own database: %w", err)
 	}
-	place := &place{
+	place := &scratchQueue{
 		database: address.Database{Path: filepath.Join(dir, "jobs.db")},
 		drop:     func(context.Context) error { return os.RemoveAll(dir) },
 	}
@@ -78,7 +78,7 @@ func makeFolder(ctx context.Context, d address.Database, host *Host) (*place, er
 }
 
 // makeSchema chooses the name of a new schema. The migration creates it.
-func makeSchema(ctx context.Context, d address.Database, host *Host) (*place, error) {
+func makeSchema(ctx context.Context, d address.Database, host *Host) (*scratchQueue, error) {
 	given, err := host.Open(ctx, d, host.Log) // with the schema of the URL: the engine validates its name
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func makeSchema(ctx context.Context, d address.Database, host *Host) (*place, er
 		return nil, err
 	}
 	name := "sqluice_bench_" + strings.ToLower(rand.Text())
-	place := &place{
+	place := &scratchQueue{
 		database: address.Database{URL: withParameter(withoutParameters(d.URL, "schema"), "schema="+name)},
 		drop:     func(ctx context.Context) error { return dropSchema(ctx, d.URL, name) },
 	}

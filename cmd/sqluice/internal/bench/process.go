@@ -18,7 +18,7 @@ type Process struct {
 	Client      *jobs.Client
 	Concurrency int       // handlers at once in a drain
 	In          io.Reader // a line starts the process, and the end of the input ends it
-	Say         func(format string, args ...any) error
+	Print       func(format string, args ...any) error
 	Log         *slog.Logger
 }
 
@@ -38,7 +38,7 @@ func (p *Process) Run(ctx context.Context, role string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	in := bufio.NewReader(p.In)
-	if err := p.Say("ready"); err != nil {
+	if err := p.Print("ready"); err != nil {
 		return err
 	}
 	if _, err := in.ReadString('\n'); err != nil {
@@ -51,7 +51,7 @@ func (p *Process) Run(ctx context.Context, role string) error {
 	}()
 	if role == RoleLatency {
 		return waitForJobs(ctx, p.Client, p.Log, func(d time.Duration) {
-			if p.Say("%d", d.Nanoseconds()) != nil {
+			if p.Print("%d", d.Nanoseconds()) != nil {
 				stop() // the parent has closed the pipe
 			}
 		})
@@ -66,5 +66,5 @@ func (p *Process) Run(ctx context.Context, role string) error {
 	if err != nil {
 		return err
 	}
-	return p.Say("%s", text)
+	return p.Print("%s", text)
 }

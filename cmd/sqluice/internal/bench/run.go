@@ -34,17 +34,17 @@ type Host struct {
 	Child func(ctx context.Context, d address.Database, role string) (*exec.Cmd, error)
 	// Status shows a line about the running step; an empty line removes it.
 	Status func(line string)
-	// Say prints a line of the answer.
-	Say func(format string, args ...any) error
+	// Print writes a line of the answer.
+	Print func(format string, args ...any) error
 }
 
 // run is one run of the measurements.
 type run struct {
-	host   *Host
-	load   *Load
-	place  *place
-	client *jobs.Client
-	engine string
+	host    *Host
+	load    *Load
+	scratch *scratchQueue
+	client  *jobs.Client
+	engine  string
 
 	base Line // the result of the first measurement: one flush to disk, or one round trip
 }
@@ -53,7 +53,7 @@ type run struct {
 // after an error or the end of ctx.
 func Run(ctx context.Context, d address.Database, load *Load, host *Host) (err error) {
 	defer host.Status("")
-	place, err := makePlace(ctx, d, host)
+	place, err := makeScratchQueue(ctx, d, host)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func Run(ctx context.Context, d address.Database, load *Load, host *Host) (err e
 		host.Status("removing the bench's database")
 		err = errors.Join(err, place.remove(ctx))
 	}()
-	r := &run{host: host, load: load, place: place, client: jobs.New(place.store)}
+	r := &run{host: host, load: load, scratch: place, client: jobs.New(place.store)}
 	if err := r.describe(ctx, d); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ type measurement struct {
 
 func (r *run) measurements() []measurement {
 	first, drain := measurement{"flush to disk", r.flush}, "drain"
-	if r.place.database.Postgres() {
+	if r.scratch.database.Postgres() {
 		first = measurement{"round trip", r.roundTrip}
 	}
 	if r.load.Processes > 1 {

@@ -94,7 +94,7 @@ func (m *model) answer(key tea.KeyPressMsg) tea.Cmd {
 	m.changes++
 	q := m.question
 	return func() tea.Msg {
-		changed, err := m.effects.change(q.queue, q.pause)
+		changed, err := m.operations.change(q.queue, q.pause)
 		return queueChanged{q.queue, q.pause, changed, err}
 	}
 }
@@ -145,7 +145,7 @@ func (m *model) view() *view {
 	now := m.now()
 	return &view{
 		database: m.database, frame: m.reads.frame, rates: m.reads.rates, filter: m.filter, chosen: m.chosen, paint: m.paint,
-		status: now.Format(time.TimeOnly), trouble: m.reads.outdated(now), footer: m.footer(),
+		status: now.Format(time.TimeOnly), staleReason: m.reads.outdated(now), footer: m.footer(),
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/sqluice/sqluice/internal/printable"
 )
 
-// effects holds the functions with which the model reads and changes the database.
-type effects struct {
+// operations holds the functions with which the model reads and changes the database.
+type operations struct {
 	read   func() (Frame, error)
 	change func(queue string, pause bool) (bool, error)
 }
@@ -44,12 +44,12 @@ const (
 
 // model is the program on the terminal. It starts a read one interval after the end of the previous one, so that at most one read runs.
 type model struct {
-	effects  effects
-	now      func() time.Time
-	after    func(time.Duration, tea.Msg) tea.Cmd
-	interval time.Duration
-	readOnly bool
-	paint    painter
+	operations operations
+	now        func() time.Time
+	after      func(time.Duration, tea.Msg) tea.Cmd
+	interval   time.Duration
+	readOnly   bool
+	paint      painter
 
 	width, height int
 	database      string
@@ -70,20 +70,20 @@ type question struct {
 	queue string
 }
 
-func newModel(database string, interval time.Duration, readOnly bool, effects effects) *model {
+func newModel(database string, interval time.Duration, readOnly bool, effects operations) *model {
 	return &model{
-		effects: effects, now: time.Now, after: afterDelay, interval: interval, readOnly: readOnly, paint: newPainter(),
+		operations: effects, now: time.Now, after: afterDelay, interval: interval, readOnly: readOnly, paint: newPainter(),
 		width: 80, height: 24, database: database,
 	}
 }
 
-func (m *model) Init() tea.Cmd { return tea.Batch(m.look(), m.after(time.Second, secondPassed{})) }
+func (m *model) Init() tea.Cmd { return tea.Batch(m.startRead(), m.after(time.Second, secondPassed{})) }
 
-// look starts a read. Its command runs in the background and returns frameRead.
-func (m *model) look() tea.Cmd {
-	m.reads.begin(m.now())
+// startRead starts a read. Its command runs in the background and returns frameRead.
+func (m *model) startRead() tea.Cmd {
+	m.reads.started(m.now())
 	return func() tea.Msg {
-		frame, err := m.effects.read()
+		frame, err := m.operations.read()
 		return frameRead{frame, err}
 	}
 }
@@ -99,12 +99,12 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.width, m.height = msg.Width, msg.Height
 		}
 	case frameRead:
-		if m.reads.end(msg, m.now()) {
+		if m.reads.finished(msg, m.now()) {
 			m.choose(0)
 		}
 		return m, m.after(m.interval, readDue{})
 	case readDue:
-		return m, m.look()
+		return m, m.startRead()
 	case secondPassed:
 		return m, m.after(time.Second, secondPassed{})
 	case queueChanged:

@@ -44,7 +44,7 @@ func newWatcher(t *testing.T, readOnly bool) *watcher {
 }
 
 func (w *watcher) open(readOnly bool) {
-	w.model = newModel("jobs.db", time.Second, readOnly, effects{
+	w.model = newModel("jobs.db", time.Second, readOnly, operations{
 		read: func() (Frame, error) { w.reads++; return Frame{}, nil },
 		change: func(queue string, pause bool) (bool, error) {
 			w.changes = append(w.changes, queueChanged{queue: queue, pause: pause})

@@ -8,27 +8,27 @@ type reads struct {
 	hasFrame     bool
 	rates        rates
 	running      time.Time // the start of the running read; zero if no read runs
-	trouble      error     // the error of the last read
+	lastError    error     // the error of the last read
 	troubleSince time.Time
 }
 
-// begin notes the start of a read.
-func (r *reads) begin(now time.Time) { r.running = now }
+// started records the start of a read.
+func (r *reads) started(now time.Time) { r.running = now }
 
-// end notes the result of a read, and reports whether it has a frame. A failed read leaves the previous frame.
-func (r *reads) end(read frameRead, now time.Time) bool {
+// finished records the result of a read, and reports whether it has a frame. A failed read leaves the previous frame.
+func (r *reads) finished(read frameRead, now time.Time) bool {
 	r.running = time.Time{}
 	if read.err != nil {
-		if r.trouble == nil {
+		if r.lastError == nil {
 			r.troubleSince = now
 		}
-		r.trouble = read.err
+		r.lastError = read.err
 		return false
 	}
 	if r.hasFrame {
 		r.rates.add(r.frame, read.frame)
 	}
-	r.trouble, r.hasFrame, r.frame = nil, true, read.frame
+	r.lastError, r.hasFrame, r.frame = nil, true, read.frame
 	return true
 }
 
@@ -36,8 +36,8 @@ func (r *reads) end(read frameRead, now time.Time) bool {
 func (r *reads) outdated(now time.Time) string {
 	waited := now.Sub(r.running)
 	switch {
-	case r.trouble != nil:
-		return "no answer since " + r.troubleSince.Format(time.TimeOnly) + ": " + r.trouble.Error()
+	case r.lastError != nil:
+		return "no answer since " + r.troubleSince.Format(time.TimeOnly) + ": " + r.lastError.Error()
 	case !r.running.IsZero() && waited >= 2*time.Second:
 		return "no answer for " + waited.Truncate(time.Second).String()
 	case !r.hasFrame:

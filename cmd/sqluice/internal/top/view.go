@@ -16,15 +16,15 @@ import (
 
 // view renders a frame together with the state of the model.
 type view struct {
-	database string
-	frame    Frame
-	rates    rates
-	filter   string
-	chosen   string // the queue that keys act on
-	status   string // the end of the first line: the time
-	trouble  string // the reason why the frame is out of date
-	footer   []string
-	paint    painter
+	database    string
+	frame       Frame
+	rates       rates
+	filter      string
+	chosen      string // the queue that keys act on
+	status      string // the end of the first line: the time
+	staleReason string // the reason why the frame is out of date
+	footer      []string
+	paint       painter
 
 	moreQueues, moreWorkers string // summaries of the rows that bound has removed
 }
@@ -53,18 +53,18 @@ func (v *view) bound() {
 	}
 }
 
-// roomy is the least height with blank lines between tables and with the numbers of the last hour.
-const roomy = 20
+// minSpaciousHeight is the least height with blank lines between tables and with the numbers of the last hour.
+const minSpaciousHeight = 20
 
 // lines returns the view in at most height lines of at most width columns; 0 means no limit.
 func (v *view) lines(width, height int) []string {
-	head := v.head(width, height == 0 || height >= roomy)
+	head := v.head(width, height == 0 || height >= minSpaciousHeight)
 	var foot []string
 	if len(v.footer) > 0 {
 		foot = []string{v.paint(faint, fill(v.footer, width))}
 	}
 	sections := []grid{v.queues(), v.workers(), v.failures()}
-	blank := height == 0 || height >= roomy
+	blank := height == 0 || height >= minSpaciousHeight
 	rows := make([]int, len(sections))
 	for i := range sections {
 		rows[i] = max(1, len(sections[i].rows))
@@ -121,18 +121,18 @@ func (v *view) head(width int, all bool) []string {
 	}
 	lines = append(lines, fill(parts, width))
 	if all {
-		lines = append(lines, fill(v.lately(), width), fill(v.latencies(), width))
+		lines = append(lines, fill(v.recentCounts(), width), fill(v.latencies(), width))
 	}
-	if v.trouble != "" {
-		for _, line := range wrap(printable.Line(v.trouble), width, 3) {
+	if v.staleReason != "" {
+		for _, line := range wrap(printable.Line(v.staleReason), width, 3) {
 			lines = append(lines, v.paint(bad, line))
 		}
 	}
 	return lines
 }
 
-// lately returns the numbers of jobs that ended in the last 60 seconds and in the last hour, by outcome.
-func (v *view) lately() []string {
+// recentCounts returns the numbers of jobs that ended in the last 60 seconds and in the last hour, by outcome.
+func (v *view) recentCounts() []string {
 	intervals, hour := v.frame.History.Intervals, v.frame.History.Total
 	if len(intervals) < 2 {
 		return nil

@@ -23,7 +23,7 @@ func Watch(ctx context.Context, source *Source, o Options) error {
 	// The end of the view also ends running reads and changes.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	model := newModel(o.Name, o.Interval, o.ReadOnly, effects{
+	model := newModel(o.Name, o.Interval, o.ReadOnly, operations{
 		read:   func() (Frame, error) { return source.Read(ctx) },
 		change: func(queue string, pause bool) (bool, error) { return source.Change(ctx, queue, pause) },
 	})
