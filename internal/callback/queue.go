@@ -80,7 +80,7 @@ func (q *Queue) run() {
 			go q.run()
 		}
 	}()
-	for q.take() {
+	for q.fetch() {
 		for q.called < len(q.batch) {
 			fn := q.batch[q.called]
 			q.batch[q.called] = nil
@@ -91,8 +91,8 @@ func (q *Queue) run() {
 	finished = true
 }
 
-// take fetches the waiting functions, unless some of the last batch are left. It returns false when there are none.
-func (q *Queue) take() bool {
+// fetch fetches the waiting functions, unless some of the last batch are left. It returns false when there are none.
+func (q *Queue) fetch() bool {
 	if q.called < len(q.batch) {
 		return true
 	}

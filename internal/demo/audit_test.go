@@ -77,7 +77,7 @@ func TestJournalOutlivesItsProcess(t *testing.T) {
 	}
 	job := jobs.Job{ID: 7, Attempt: 2}
 	for _, what := range []string{began, returned} {
-		if err := notes.note(what, job); err != nil {
+		if err := notes.record(what, job); err != nil {
 			t.Fatal(err)
 		}
 	}

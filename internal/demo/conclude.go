@@ -9,7 +9,7 @@ import (
 )
 
 // conclude prints the run's results from the database, and fails when the audit does.
-func (d *demo) conclude(ctx context.Context, ids []int64, lost *loss) error {
+func (d *demo) conclude(ctx context.Context, ids []int64, lost *killedWorker) error {
 	all, err := d.list(ctx)
 	if err != nil {
 		return err

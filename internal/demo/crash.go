@@ -10,7 +10,7 @@ import (
 )
 
 // printCrash prints, from the database alone, the fate of the killed worker's jobs.
-func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]inspect.AttemptEnd) {
+func printCrash(out io.Writer, lost *killedWorker, all []jobs.Job, failures map[int64][]inspect.AttemptEnd) {
 	fmt.Fprintln(out, "\nCrash")
 	if lost == nil {
 		fmt.Fprintln(out, "  no worker was caught holding jobs before all had ended; try a larger folder")
@@ -37,7 +37,7 @@ func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]
 		}
 	}
 	fmt.Fprintf(out, "  %s was killed while it held %s; sqluice_job_errors has %s\n",
-		lost.worker, plural(lost.held, "job"), plural(crashed, "crash row"))
+		lost.worker, plural(lost.runningJobs, "job"), plural(crashed, "crash row"))
 	fmt.Fprintf(out, "  noticed %s after the kill, by the lock that the kernel had released\n", milliseconds(noticed))
 	fmt.Fprintf(out, "  %s picked up: running again %s to %s after the kill\n",
 		plural(restarted, "job"), milliseconds(fastest), milliseconds(slowest))

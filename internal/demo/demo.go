@@ -15,8 +15,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// look is the interval of the demo's reads of the queue.
-const look = 50 * time.Millisecond
+// readInterval is the interval of the demo's reads of the queue.
+const readInterval = 50 * time.Millisecond
 
 // demo is one run of it.
 type demo struct {
@@ -81,7 +81,7 @@ func (d *demo) enqueue(ctx context.Context, paths []string) ([]int64, error) {
 }
 
 // work runs worker processes until all jobs have ended, and kills one of them when a third of the jobs have.
-func (d *demo) work(ctx context.Context, total int) (lost *loss, err error) {
+func (d *demo) work(ctx context.Context, total int) (lost *killedWorker, err error) {
 	workers := newFleet(d)
 	// However this ends, no worker outlives the demo.
 	defer func() { err = errors.Join(err, workers.stop()) }()
@@ -93,14 +93,14 @@ func (d *demo) work(ctx context.Context, total int) (lost *loss, err error) {
 	fmt.Fprintf(d.out, "Started %d worker processes; each runs up to %d jobs at once.\n", d.workers, d.slots)
 
 	bar := newProgress(d.out, total)
-	defer bar.end()
-	ticker := time.NewTicker(look)
+	defer bar.clear()
+	ticker := time.NewTicker(readInterval)
 	defer ticker.Stop()
 	for workers.alive() > 0 {
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("stopped: %w", context.Cause(ctx))
-		case end := <-workers.ends:
+		case end := <-workers.exits:
 			if err := workers.ended(end); err != nil {
 				return nil, err
 			}
@@ -118,7 +118,7 @@ func (d *demo) work(ctx context.Context, total int) (lost *loss, err error) {
 			}
 			if lost != nil {
 				bar.say("Killed %s (process %d) with SIGKILL while it held %s; %s takes its place.",
-					lost.worker, lost.pid, plural(lost.held, "job"), replacement)
+					lost.worker, lost.pid, plural(lost.runningJobs, "job"), replacement)
 			}
 		}
 	}

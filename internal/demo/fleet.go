@@ -17,7 +17,7 @@ const patience = 15 * time.Second
 // fleet holds the demo's worker processes. One goroutine at a time may call its methods.
 type fleet struct {
 	demo    *demo
-	ends    chan end
+	exits   chan processExit
 	running map[string]*process
 }
 
@@ -28,14 +28,14 @@ type process struct {
 	killed bool // by the demo, so its end is no fault
 }
 
-// end is the end of a process.
-type end struct {
+// processExit is the end of a process.
+type processExit struct {
 	process *process
 	err     error
 }
 
 func newFleet(d *demo) *fleet {
-	return &fleet{demo: d, ends: make(chan end), running: map[string]*process{}}
+	return &fleet{demo: d, exits: make(chan processExit), running: map[string]*process{}}
 }
 
 // start runs this program once more, as a worker.
@@ -56,7 +56,7 @@ func (f *fleet) start(ctx context.Context, name string) error {
 	}
 	p := &process{name: name, cmd: cmd, cancel: cancel}
 	f.running[name] = p
-	go func() { f.ends <- end{p, cmd.Wait()} }()
+	go func() { f.exits <- processExit{p, cmd.Wait()} }()
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (f *fleet) byPID(pid int) *process {
 }
 
 // ended removes a process from the list; the error is its own, unless the demo killed it.
-func (f *fleet) ended(e end) error {
+func (f *fleet) ended(e processExit) error {
 	e.process.cancel()
 	delete(f.running, e.process.name)
 	if e.err != nil && !e.process.killed {
@@ -89,7 +89,7 @@ func (f *fleet) stop() error {
 	}
 	var faults []error
 	for f.alive() > 0 {
-		e := <-f.ends
+		e := <-f.exits
 		// Wait also returns an error for a worker that stopped cleanly on request.
 		if errors.Is(e.err, context.Canceled) {
 			e.err = nil

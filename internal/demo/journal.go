@@ -34,7 +34,7 @@ func openJournal(folder string) (*journal, error) {
 	return &journal{file}, nil
 }
 
-func (j *journal) note(what string, job jobs.Job) error {
+func (j *journal) record(what string, job jobs.Job) error {
 	_, err := fmt.Fprintf(j.file, "%s %d %d\n", what, job.ID, job.Attempt)
 	return err
 }

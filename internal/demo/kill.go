@@ -14,16 +14,16 @@ import (
 // replacement is the name of the worker that replaces a killed one.
 const replacement = "replacement"
 
-// loss is a worker that was killed.
-type loss struct {
-	worker string
-	pid    int
-	held   int // its running jobs
-	at     time.Time
+// killedWorker is a worker that was killed.
+type killedWorker struct {
+	worker      string
+	pid         int
+	runningJobs int // its running jobs
+	at          time.Time
 }
 
 // kill kills a worker that holds jobs, and starts another. It returns nil when none holds any at this moment.
-func (d *demo) kill(ctx context.Context, workers *fleet) (*loss, error) {
+func (d *demo) kill(ctx context.Context, workers *fleet) (*killedWorker, error) {
 	infos, err := inspect.New(d.client).Workers(ctx)
 	if err != nil {
 		return nil, err
@@ -40,20 +40,20 @@ func (d *demo) kill(ctx context.Context, workers *fleet) (*loss, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("stop %s: %w", victim.name, err)
 	}
-	held, err := d.held(ctx, infos[i].ID)
+	held, err := d.runningJobs(ctx, infos[i].ID)
 	if err != nil || held == 0 {
 		return nil, errors.Join(err, thaw(victim.cmd.Process))
 	}
 	victim.killed = true
-	lost := &loss{worker: victim.name, pid: infos[i].PID, held: held, at: time.Now()}
+	lost := &killedWorker{worker: victim.name, pid: infos[i].PID, runningJobs: held, at: time.Now()}
 	if err := victim.cmd.Process.Kill(); err != nil {
 		return nil, fmt.Errorf("kill %s: %w", victim.name, err)
 	}
 	return lost, workers.start(ctx, replacement)
 }
 
-// held returns the number of a worker's running jobs in the database.
-func (d *demo) held(ctx context.Context, worker int64) (int, error) {
+// runningJobs returns the number of a worker's running jobs in the database.
+func (d *demo) runningJobs(ctx context.Context, worker int64) (int, error) {
 	infos, err := inspect.New(d.client).Workers(ctx)
 	for _, w := range infos {
 		if w.ID == worker {

@@ -49,7 +49,7 @@ func (p *progress) say(format string, args ...any) {
 	fmt.Fprintf(p.out, format+"\n", args...)
 }
 
-func (p *progress) end() {
+func (p *progress) clear() {
 	if p.terminal {
 		fmt.Fprintln(p.out)
 	}

@@ -54,7 +54,7 @@ func runWorker(ctx context.Context, args []string, stderr io.Writer) (err error)
 // fails at once.
 func handler(folder string, notes *journal) jobs.Handler[file] {
 	return func(_ context.Context, job jobs.Job, args file) error {
-		if err := notes.note(began, job); err != nil {
+		if err := notes.record(began, job); err != nil {
 			return err
 		}
 		found, err := parse(folder, args.Path)
@@ -63,6 +63,6 @@ func handler(folder string, notes *journal) jobs.Handler[file] {
 		} else {
 			err = job.SetResult(found)
 		}
-		return errors.Join(err, notes.note(returned, job))
+		return errors.Join(err, notes.record(returned, job))
 	}
 }

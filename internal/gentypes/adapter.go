@@ -84,7 +84,7 @@ func adapterMethod(m *ast.Field) (string, error) {
 	if list := function.Params.List; len(list) > 1 {
 		t := list[1].Type.(*ast.Ident).Name
 		params += ", arg " + shared(t)
-		if own(t) {
+		if isGenerated(t) {
 			arg += ", dbpostgres." + t + "(arg)"
 		} else {
 			arg += ", arg"
@@ -97,13 +97,13 @@ func adapterMethod(m *ast.Field) (string, error) {
 	}
 	switch t := results[0].Type.(type) {
 	case *ast.Ident:
-		if !own(t.Name) {
+		if !isGenerated(t.Name) {
 			return fmt.Sprintf("\nfunc (q queries) %s(%s) (%s, error) {\nreturn %s\n}\n", name, params, t.Name, call), nil
 		}
 		return fmt.Sprintf("\nfunc (q queries) %s(%s) (db.%s, error) {\nrow, err := %s\nreturn db.%[3]s(row), err\n}\n", name, params, t.Name, call), nil
 	case *ast.ArrayType:
 		element := t.Elt.(*ast.Ident).Name
-		if !own(element) {
+		if !isGenerated(element) {
 			return fmt.Sprintf("\nfunc (q queries) %s(%s) ([]%s, error) {\nreturn %s\n}\n", name, params, element, call), nil
 		}
 		return fmt.Sprintf("\nfunc (q queries) %s(%s) ([]db.%s, error) {\nrows, err := %s\nif err != nil {\nreturn nil, err\n}\n"+
@@ -113,11 +113,11 @@ func adapterMethod(m *ast.Field) (string, error) {
 	return "", fmt.Errorf("method %s returns something new: %T", name, results[0].Type)
 }
 
-// own reports whether a type belongs to the generated package, not to Go.
-func own(name string) bool { return strings.ToUpper(name[:1]) == name[:1] }
+// isGenerated reports whether the generated package declares the type: predeclared Go types begin with a lower-case letter.
+func isGenerated(name string) bool { return strings.ToUpper(name[:1]) == name[:1] }
 
 func shared(name string) string {
-	if own(name) {
+	if isGenerated(name) {
 		return "db." + name
 	}
 	return name

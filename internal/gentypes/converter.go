@@ -14,21 +14,21 @@ import (
 // conversion makes the parameters of one statement from those of another, which is for the same jobs. It copies all fields by their
 // names, so that a new one cannot be forgotten: a field that only one side has must be listed here.
 type conversion struct {
-	from, to string
-	dropped  []string // fields of from that to has not
-	given    []string // fields of to that the caller sets
+	from, to  string
+	dropped   []string // fields of from that to lacks
+	callerSet []string // fields of to that the caller sets
 }
 
 var sharedConversions = []conversion{
 	{from: "EnqueueJobParams", to: "EnqueueKeylessJobParams", dropped: []string{"UniqueKey", "RequestID", "SuccessorAt"}},
 	{
 		from: "EnqueueJobParams", to: "ReplaceWaitingJobParams", dropped: []string{"Kind", "Status", "RunAfter", "UniqueKey", "SuccessorAt", "RequestID"},
-		given: []string{"ID", "Attempt", "DueAt", "Place", "Room", "SetBack", "StartMoves"},
+		callerSet: []string{"ID", "Attempt", "DueAt", "Place", "Room", "SetBack", "StartMoves"},
 	},
-	{from: "EnqueueKeylessJobParams", to: "EnqueueJobsParams", dropped: []string{"Payload"}, given: []string{"Payloads"}},
+	{from: "EnqueueKeylessJobParams", to: "EnqueueJobsParams", dropped: []string{"Payload"}, callerSet: []string{"Payloads"}},
 	{
 		from: "EnqueueKeylessJobParams", to: "EnqueueClaimedJobParams", dropped: []string{"Status"},
-		given: []string{"WorkerID", "StartedAt", "LeaseUntil", "Kinds", "Cursors"},
+		callerSet: []string{"WorkerID", "StartedAt", "LeaseUntil", "Kinds", "Cursors"},
 	},
 }
 
@@ -82,7 +82,7 @@ func convert(out *bytes.Buffer, c conversion, from, into []field, name, fromType
 	if from == nil || into == nil {
 		return fmt.Errorf("there is no %s or no %s", c.from, c.to)
 	}
-	without := c.given
+	without := c.callerSet
 	if len(without) == 0 {
 		without = c.dropped
 	}
@@ -92,7 +92,7 @@ func convert(out *bytes.Buffer, c conversion, from, into []field, name, fromType
 		switch {
 		case slices.Contains(from, f):
 			fmt.Fprintf(out, "%[1]s: p.%[1]s,\n", f.name)
-		case !slices.Contains(c.given, f.name):
+		case !slices.Contains(c.callerSet, f.name):
 			return lacks(c.from, c.to, f)
 		}
 	}

@@ -36,15 +36,15 @@ func (m *mover) checkIdle(ctx context.Context) error {
 	case err != nil:
 		return m.From.fault(err)
 	case len(live) > 0:
-		return m.From.fault(alive(live, m.From.Store.Now()))
+		return m.From.fault(liveWorkersError(live, m.From.Store.Now()))
 	case running > 0:
 		return m.From.fault(fmt.Errorf("jobs are running, although no worker is known to live: %d", running))
 	}
 	return nil
 }
 
-// alive returns ErrLive with the names of the workers.
-func alive(workers []db.Worker, now time.Time) error {
+// liveWorkersError returns ErrLive with the names of the workers.
+func liveWorkersError(workers []db.Worker, now time.Time) error {
 	var names []string
 	for _, w := range workers {
 		seen := now.Sub(time.UnixMicro(w.HeartbeatAt)).Round(time.Second)
@@ -71,7 +71,7 @@ func (m *mover) checkEmpty(ctx context.Context) error {
 	case len(has.rows) > 0:
 		return m.To.fault(fmt.Errorf("%w, and has %s", ErrNotEmpty, strings.Join(has.rows, ", ")))
 	case len(has.live) > 0:
-		return m.To.fault(alive(has.live, m.To.Store.Now()))
+		return m.To.fault(liveWorkersError(has.live, m.To.Store.Now()))
 	}
 	return nil
 }

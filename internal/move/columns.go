@@ -19,8 +19,8 @@ var ErrOwnColumns = errors.New("columns that you have added are not copied")
 
 // ownColumns holds the columns that the owners of the sides have added.
 type ownColumns struct {
-	both []engine.Column // columns of tables with ids that both sides have: copied
-	left []string        // the other columns of the source, as table.column: not copied
+	copied    []engine.Column // columns that both sides have, of tables with ids
+	notCopied []string        // the other columns of the source, as table.column
 }
 
 // checkColumns returns the columns of the owners. It returns ErrOwnColumns if some are not copied, unless the caller drops their values.
@@ -41,24 +41,24 @@ func (m *mover) checkColumns(ctx context.Context) error {
 		Side
 		own []engine.Column
 	}{{m.From, source}, {m.To, target}} {
-		var left []string
+		var notCopied []string
 		for _, c := range side.own {
 			if !copied(c) {
-				left = append(left, c.String())
+				notCopied = append(notCopied, c.String())
 			}
 		}
-		if len(left) > 0 {
-			found = append(found, fmt.Sprintf("%s %s: %s", side.role, side.Name, strings.Join(left, ", ")))
+		if len(notCopied) > 0 {
+			found = append(found, fmt.Sprintf("%s %s: %s", side.role, side.Name, strings.Join(notCopied, ", ")))
 		}
 		if side.role == m.From.role {
-			m.own.left = left
+			m.own.notCopied = notCopied
 		}
 	}
-	slices.Sort(m.own.left)
+	slices.Sort(m.own.notCopied)
 	if len(found) > 0 && !m.DropColumns {
 		return fmt.Errorf("%w: %s", ErrOwnColumns, strings.Join(found, "; "))
 	}
-	m.own.both = slices.DeleteFunc(source, func(c engine.Column) bool { return !copied(c) })
+	m.own.copied = slices.DeleteFunc(source, func(c engine.Column) bool { return !copied(c) })
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (s Side) eachPage(ctx context.Context, c engine.Column, fn func([]engine.Co
 
 // copyColumns copies the values of the owners' columns to the rows of the target. It may run again.
 func (m *mover) copyColumns(ctx context.Context) error {
-	for _, c := range m.own.both {
+	for _, c := range m.own.copied {
 		var done int64
 		err := m.From.eachPage(ctx, c, func(values []engine.ColumnValue) error {
 			m.Progress(Progress{Doing: "copying " + c.String(), Rows: done, Percent: -1})
@@ -131,7 +131,7 @@ func (m *mover) copyColumns(ctx context.Context) error {
 // compareColumns returns ErrDiffer with the first row that differs, for each of the owners' columns that differ.
 func (m *mover) compareColumns(ctx context.Context) error {
 	var errs []error
-	for _, c := range m.own.both {
+	for _, c := range m.own.copied {
 		after := int64(first)
 		err := m.From.eachPage(ctx, c, func(values []engine.ColumnValue) error {
 			there, err := m.To.Store.Migrations().ReadColumn(ctx, c, after, int64(len(values)))

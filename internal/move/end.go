@@ -11,9 +11,9 @@ import (
 // errOpened is the error for a source that was opened: it may have jobs that the target lacks.
 var errOpened = errors.New("the queue was opened meanwhile, or the move ended")
 
-// end marks the source, opens the target and then, for a copy, the source. With this order a crash neither loses a job nor copies one
+// finish marks the source, opens the target and then, for a copy, the source. With this order a crash neither loses a job nor copies one
 // twice.
-func (m *mover) end(ctx context.Context) error {
+func (m *mover) finish(ctx context.Context) error {
 	mark := markMoved
 	if m.KeepOpen {
 		mark = markCopied
@@ -35,8 +35,8 @@ func (m *mover) end(ctx context.Context) error {
 	return err
 }
 
-// again completes a move that has ended before, perhaps without its last step.
-func (m *mover) again(ctx context.Context, s state) (Report, error) {
+// repeatFinish completes a move that has ended before, perhaps without its last step.
+func (m *mover) repeatFinish(ctx context.Context, s state) (Report, error) {
 	report := Report{SourceOpen: m.KeepOpen, Since: s.since}
 	if !m.KeepOpen {
 		return report, nil

@@ -31,7 +31,7 @@ func (m *mover) reserveIDs(ctx context.Context, targetToken string) error {
 		Job: max(from.Job, to.Job), JobError: max(from.JobError, to.JobError), Worker: max(from.Worker, to.Worker),
 		Audit: max(from.Audit, to.Audit),
 	}
-	if err := m.useUp(ctx, given); err != nil {
+	if err := m.reserveID(ctx, given); err != nil {
 		return m.To.fault(fmt.Errorf("reserve ids: %w", err))
 	}
 	if err := m.To.Store.Upkeep().ReserveIDs(ctx, given); err != nil {
@@ -72,9 +72,9 @@ func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRo
 	return given, s.fault(fmt.Errorf("find the last ids: %w", err))
 }
 
-// useUp adds a worker with the last id to the target and removes it again, unless the id exists. SQLite remembers the largest id of a
+// reserveID inserts a worker with the last id into the target and deletes it, unless the id exists. SQLite records the largest id of a
 // table, and has no other way to set it.
-func (m *mover) useUp(ctx context.Context, given db.GetLastIDsRow) error {
+func (m *mover) reserveID(ctx context.Context, given db.GetLastIDsRow) error {
 	return m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		last, err := q.GetLastIDs(ctx)
 		if err == nil && given.Worker > last.Worker {

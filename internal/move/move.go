@@ -140,7 +140,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	}
 	switch state.step {
 	case stepEnded:
-		return m.again(ctx, state)
+		return m.repeatFinish(ctx, state)
 	case stepCloseSource:
 		err = m.closeSource(ctx)
 	case stepCloseTarget:
@@ -153,10 +153,10 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	if err != nil {
 		return Report{Sums: sums}, &UnfinishedError{err}
 	}
-	if err := m.end(ctx); err != nil {
+	if err := m.finish(ctx); err != nil {
 		return Report{}, &UnfinishedError{err}
 	}
-	return Report{Sums: sums, Left: m.own.left, SourceOpen: m.KeepOpen}, nil
+	return Report{Sums: sums, Left: m.own.notCopied, SourceOpen: m.KeepOpen}, nil
 }
 
 // fill copies the missing rows and compares the sides. It returns the sums also with ErrDiffer.

@@ -79,15 +79,15 @@ func nextStep(fromSide, toSide Side, from, to *db.Move) (state, error) {
 		return state{step: stepCloseSource}, nil
 	case from == nil:
 		_, mark := unmark(to.Token)
-		return state{}, toSide.elsewhere(to, to.Direction == out && mark != "" && to.Peer == fromSide.Name)
+		return state{}, toSide.otherMoveError(to, to.Direction == out && mark != "" && to.Peer == fromSide.Name)
 	case from.Direction == in:
-		return state{}, fromSide.elsewhere(from, false)
+		return state{}, fromSide.otherMoveError(from, false)
 	}
 	token, mark := unmark(from.Token)
 	s := state{token: token, mark: mark, since: from.StartedAt}
 	switch {
 	case to == nil && from.Peer != toSide.Name:
-		return state{}, fromSide.elsewhere(from, false)
+		return state{}, fromSide.otherMoveError(from, false)
 	case to == nil && mark != "":
 		s.step = stepEnded
 	case to == nil, to.Direction == in && to.Token == token+markPreparing:
@@ -97,18 +97,18 @@ func nextStep(fromSide, toSide Side, from, to *db.Move) (state, error) {
 	case to.Direction == out && to.Token == from.Token:
 		return state{}, fmt.Errorf("%w, which is closed: reopen it", ErrSame)
 	default:
-		return state{}, toSide.elsewhere(to, false)
+		return state{}, toSide.otherMoveError(to, false)
 	}
 	return s, nil
 }
 
-// elsewhere returns an [ElsewhereError] for a side and the row that closes it.
-func (s Side) elsewhere(row *db.Move, reverse bool) error {
-	return &ElsewhereError{Name: s.Name, IsTarget: row.Direction == in, IsReverse: reverse, err: s.fault(elsewhere(row))}
+// otherMoveError returns an [ElsewhereError] for a side and the row that closes it.
+func (s Side) otherMoveError(row *db.Move, reverse bool) error {
+	return &ElsewhereError{Name: s.Name, IsTarget: row.Direction == in, IsReverse: reverse, err: s.fault(otherMoveError(row))}
 }
 
-// elsewhere returns ErrElsewhere with the other move's direction and peer, from the row.
-func elsewhere(row *db.Move) error {
+// otherMoveError returns ErrElsewhere with the other move's direction and peer, from the row.
+func otherMoveError(row *db.Move) error {
 	date := time.UnixMicro(row.StartedAt).UTC().Format("2006-01-02 15:04:05 UTC")
 	_, mark := unmark(row.Token)
 	switch {
@@ -135,7 +135,7 @@ func (s Side) moves(ctx context.Context) (*db.Move, error) {
 	case len(rows) == 0:
 		return nil, nil
 	case len(rows) > 1:
-		return nil, s.fault(errors.Join(elsewhere(&rows[0]), elsewhere(&rows[1])))
+		return nil, s.fault(errors.Join(otherMoveError(&rows[0]), otherMoveError(&rows[1])))
 	}
 	return &rows[0], nil
 }
