@@ -62,11 +62,11 @@ type frame struct {
 	Flash    *flash
 	Failed   string // the number of failed jobs; empty if it is not known
 	Data     any
-	surroundings
+	serviceConfig
 }
 
-// surroundings holds the parts of pages that the service configures: see [Config].
-type surroundings struct {
+// serviceConfig holds the parts of pages that the service configures: see [Config].
+type serviceConfig struct {
 	Service, BackURL, LogOutURL string
 }
 
@@ -151,7 +151,7 @@ func (h *Handler) pageEndpoint(p page) http.Handler {
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v view) {
 	f := frame{
 		Name: v.name, Title: v.title, Theme: themeOf(r), ReadOnly: h.config.ReadOnly, Fragment: r.Header.Get(fragmentHeader) != "",
-		Here: r.URL.RequestURI(), Data: v.data, surroundings: surroundings{h.config.Service, h.config.BackURL, h.config.LogOutURL},
+		Here: r.URL.RequestURI(), Data: v.data, serviceConfig: serviceConfig{h.config.Service, h.config.BackURL, h.config.LogOutURL},
 	}
 	if r.Method == http.MethodPost { // the answer of a form is not a page of the form's URL
 		f.Here = h.back(r)

@@ -41,7 +41,7 @@ func queryOf(r *http.Request, known ...string) *parameters {
 	p := &parameters{values: values}
 	for name, list := range values {
 		if !slices.Contains(known, name) {
-			p.fail(&jobs.InvalidError{Field: "query", Value: fmt.Sprintf("%q", name), Must: "have no parameters" + but(known)})
+			p.fail(&jobs.InvalidError{Field: "query", Value: fmt.Sprintf("%q", name), Must: "have no parameters" + allowedNames(known)})
 		} else if len(list) > 1 {
 			p.fail(&jobs.InvalidError{Field: name, Must: "be given once"})
 		}
@@ -190,8 +190,8 @@ func checkEncoding(w http.ResponseWriter, r *http.Request) error {
 // noQuery refuses a query, for routes without parameters.
 func noQuery(r *http.Request) error { return queryOf(r).fault }
 
-// but lists allowed parameters.
-func but(known []string) string {
+// allowedNames lists allowed parameters.
+func allowedNames(known []string) string {
 	if len(known) == 0 {
 		return ""
 	}

@@ -190,7 +190,7 @@ func (in *Inspector) eraseAllOf(ctx context.Context, userID string, done *Forgot
 				ended = append(ended, row.ID)
 			}
 		}
-		return apart(ctx, in.scope, ended, refused, func(ctx context.Context, part []int64) error {
+		return changeInParts(ctx, in.scope, ended, refused, func(ctx context.Context, part []int64) error {
 			var erased []int64
 			live := 0
 			err := lifecycle.Change(ctx, in.scope, 0, func(ctx context.Context, q db.Querier) (err error) {

@@ -54,7 +54,7 @@ func (in *Inspector) changeMany(
 	var refused jobs.RefusedError
 	for part := range slices.Chunk(ids, chunk) {
 		part = slices.Sorted(slices.Values(part)) // always in the same order, so that two callers do not deadlock
-		err := apart(ctx, in.scope, part, &refused, func(ctx context.Context, part []int64) error {
+		err := changeInParts(ctx, in.scope, part, &refused, func(ctx context.Context, part []int64) error {
 			var changed []int64
 			err := lifecycle.Change(ctx, in.scope, signals, func(ctx context.Context, q db.Querier) error {
 				changed = changed[:0]
@@ -90,9 +90,9 @@ func (in *Inspector) changeMany(
 // lockedMost is the number of times in a row that a change may wait in vain for locks other than those of its jobs.
 const lockedMost = 20
 
-// apart changes jobs together, and in smaller and smaller parts when the database refuses some of them or other transactions have locked
-// some: it adds those to refused. change does nothing to jobs that it has already changed.
-func apart(
+// changeInParts changes jobs together, and in ever smaller parts when the database refuses some or other transactions have locked some.
+// It adds those jobs to refused. change does nothing to a job that it has already changed.
+func changeInParts(
 	ctx context.Context, scope *engine.Scope, ids []int64, refused *jobs.RefusedError, change func(context.Context, []int64) error,
 ) error {
 	inVain := 0

@@ -91,8 +91,8 @@ func (u *unreadable) add(other unreadable) {
 	u.keys, u.damaged = append(u.keys, other.keys...), append(u.damaged, other.damaged...)
 }
 
-// note adds the findings of one committed transaction.
-func (r *rekey) note(found unreadable) {
+// addUnreadable adds the findings of one committed transaction.
+func (r *rekey) addUnreadable(found unreadable) {
 	r.done.Unreadable += int64(len(found.keys))
 	for _, id := range found.keys {
 		r.done.Keys[id]++
@@ -131,8 +131,8 @@ func (r *rekey) write(ctx context.Context, detail map[string]any, fn func(contex
 	})
 }
 
-// wants reports whether a value, or one that begins so, must be encrypted with the first key.
-func (r *rekey) wants(stored string) bool {
+// mustEncrypt reports whether a stored value, or the value of which stored is the beginning, must be encrypted with the first key.
+func (r *rekey) mustEncrypt(stored string) bool {
 	if cipher.Encrypted(stored) {
 		return !r.in.scope.Cipher.Current(stored)
 	}
@@ -141,7 +141,7 @@ func (r *rekey) wants(stored string) bool {
 
 // value returns the value to store from now on, and whether it differs. make computes it from the decrypted value.
 func (r *rekey) value(kind string, column cipher.Column, stored string, found *unreadable, make func(text string) (string, error)) (string, bool, error) {
-	if !r.wants(stored) {
+	if !r.mustEncrypt(stored) {
 		return stored, false, nil
 	}
 	text, err := r.in.scope.Cipher.Open(kind, column, stored)
@@ -179,7 +179,7 @@ func (r *rekey) jobs(ctx context.Context) error {
 			for i, h := range part {
 				ids[i] = h.ID
 			}
-			if err := apart(ctx, r.in.scope, ids, &r.refused, r.jobsTogether); err != nil {
+			if err := changeInParts(ctx, r.in.scope, ids, &r.refused, r.jobsTogether); err != nil {
 				return err
 			}
 		}
@@ -189,7 +189,7 @@ func (r *rekey) jobs(ctx context.Context) error {
 // wantsAny reports whether a value of a job must be encrypted with the first key, or whether to test one of its kind.
 func (r *rekey) wantsAny(h db.ListValueHeadsRow) bool {
 	for _, stored := range []string{h.Payload, h.Progress, h.Result, h.LastError} {
-		if r.wants(stored) {
+		if r.mustEncrypt(stored) {
 			return true
 		}
 	}
@@ -232,13 +232,13 @@ func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
 		sum.add(found)
 		ids = again
 	}
-	r.note(sum)
+	r.addUnreadable(sum)
 	return nil
 }
 
 // job changes one job, if anything changes; n is 0 when the job has changed meanwhile.
 func (r *rekey) job(ctx context.Context, q db.Querier, row db.Job, found *unreadable) (n int64, changes bool, err error) {
-	r.try(row, found)
+	r.tryKey(row, found)
 	p, changes, err := r.params(row, found)
 	if err == nil && changes {
 		n, err = q.RekeyJob(ctx, p)
@@ -246,8 +246,8 @@ func (r *rekey) job(ctx context.Context, q db.Querier, row db.Job, found *unread
 	return n, changes, err
 }
 
-// try decrypts a payload of the first key, once for each kind: another secret may have its id.
-func (r *rekey) try(row db.Job, found *unreadable) {
+// tryKey decrypts a payload of the first key, once for each kind: another secret may have its id.
+func (r *rekey) tryKey(row db.Job, found *unreadable) {
 	if !r.in.scope.Cipher.Current(row.Payload) || r.tried[row.Kind] {
 		return
 	}
@@ -301,11 +301,11 @@ func (r *rekey) errors(ctx context.Context) error {
 		after = rows[len(rows)-1].ID
 		wanted := map[int64][]db.ListErrorTextsRow{} // by job
 		for _, row := range rows {
-			if r.wants(row.Message) || r.wants(row.Stack) {
+			if r.mustEncrypt(row.Message) || r.mustEncrypt(row.Stack) {
 				wanted[row.JobID] = append(wanted[row.JobID], row)
 			}
 		}
-		err = apart(ctx, r.in.scope, slices.Sorted(maps.Keys(wanted)), &r.refused, func(ctx context.Context, part []int64) error { return r.errorsTogether(ctx, part, wanted) })
+		err = changeInParts(ctx, r.in.scope, slices.Sorted(maps.Keys(wanted)), &r.refused, func(ctx context.Context, part []int64) error { return r.errorsTogether(ctx, part, wanted) })
 		if err != nil {
 			return err
 		}
@@ -336,7 +336,7 @@ func (r *rekey) errorsTogether(ctx context.Context, ids []int64, rows map[int64]
 	})
 	if err == nil {
 		r.done.Errors += n
-		r.note(found)
+		r.addUnreadable(found)
 	}
 	return err
 }
@@ -364,7 +364,7 @@ func (r *rekey) schedule(ctx context.Context, row db.Schedule) error {
 	payload, changes, err := r.value(row.Kind, cipher.Payload, row.Payload, &found, func(text string) (string, error) {
 		return r.in.scope.Cipher.Schedule(row.Kind, []byte(text))
 	})
-	if r.note(found); err != nil || !changes {
+	if r.addUnreadable(found); err != nil || !changes {
 		return err
 	}
 	var n int64

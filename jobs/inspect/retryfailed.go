@@ -57,7 +57,7 @@ func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audi
 	for i, job := range part {
 		ids[i], failures[job.ID] = job.ID, job
 	}
-	err = apart(ctx, in.scope, ids, refused, func(ctx context.Context, ids []int64) error {
+	err = changeInParts(ctx, in.scope, ids, refused, func(ctx context.Context, ids []int64) error {
 		some := make([]Failure, len(ids))
 		for i, id := range ids {
 			some[i] = failures[id]

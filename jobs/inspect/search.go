@@ -34,12 +34,12 @@ const (
 
 // search finds the jobs of a page, step by step.
 type search struct {
-	filter  Filter
-	params  db.FindJobsParams // of the filter, without ids
-	before  int64
-	few     []int64 // if byIndex: the index's jobs for the filter, with ids below before, the highest first
-	byIndex bool
-	begun   time.Time
+	filter    Filter
+	params    db.FindJobsParams // of the filter, without ids
+	before    int64
+	fromIndex []int64 // if byIndex: the index's jobs for the filter, with ids below before, the highest first
+	byIndex   bool
+	began     time.Time
 
 	found []db.FindJobsRow
 	bytes int64 // size of found
@@ -51,7 +51,7 @@ func (s *search) run(ctx context.Context, q db.Querier) error {
 	if err := s.start(ctx, q); err != nil {
 		return err
 	}
-	s.begun = time.Now()
+	s.began = time.Now()
 	for looked, step := 0, max(searchFirst, int(s.params.N)); ; step *= 2 {
 		step = min(step, searchMost-looked)
 		before := time.Now()
@@ -67,7 +67,7 @@ func (s *search) run(ctx context.Context, q db.Querier) error {
 			return nil
 		}
 		now := time.Now()
-		if looked >= searchMost || now.Sub(s.begun)+2*now.Sub(before) > searchWithin { // the next step would take twice as long as this one
+		if looked >= searchMost || now.Sub(s.began)+2*now.Sub(before) > searchWithin { // the next step would take twice as long as this one
 			s.next = s.before
 			return nil
 		}
@@ -94,7 +94,7 @@ func (s *search) find(ctx context.Context, q db.Querier, ids []int64) (goesOn bo
 	}
 	last := int64(0)
 	for part := range portions(rows, bytesOf) {
-		if last != 0 && time.Since(s.begun) > searchWithin {
+		if last != 0 && time.Since(s.began) > searchWithin {
 			s.next = last
 			return false, nil
 		}
@@ -166,10 +166,10 @@ func (s *search) start(ctx context.Context, q db.Querier) error {
 	s.byIndex = true
 	for _, id := range ids {
 		if id < s.before {
-			s.few = append(s.few, id)
+			s.fromIndex = append(s.fromIndex, id)
 		}
 	}
-	slices.SortFunc(s.few, func(a, b int64) int { return cmp.Compare(b, a) })
+	slices.SortFunc(s.fromIndex, func(a, b int64) int { return cmp.Compare(b, a) })
 	return nil
 }
 
@@ -191,8 +191,8 @@ func (s *search) listFew(ctx context.Context, q db.Querier) (ids []int64, comple
 func (s *search) step(ctx context.Context, q db.Querier, n int) ([]int64, error) {
 	switch {
 	case s.byIndex:
-		ids := s.few[:min(n, len(s.few))]
-		s.few = s.few[len(ids):]
+		ids := s.fromIndex[:min(n, len(s.fromIndex))]
+		s.fromIndex = s.fromIndex[len(ids):]
 		return ids, nil
 	case s.filter.UserID != "":
 		return q.ListJobIDsOfUser(ctx, db.ListJobIDsOfUserParams{UserID: s.filter.UserID, BeforeID: s.before, N: int64(n)})

@@ -113,6 +113,6 @@ func (w *why) unknownVersion() possible {
 	if rest := len(known) - 5; rest > 0 {
 		known, more = known[:5], fmt.Sprintf(", and %d others", rest)
 	}
-	return possible{len(known) > 0, say(ReasonUnknownVersion, "no live worker knows version %d of the payloads of its kind: worker %s%s",
+	return possible{len(known) > 0, newFinding(ReasonUnknownVersion, "no live worker knows version %d of the payloads of its kind: worker %s%s",
 		version, strings.Join(known, ", "), more)}
 }

@@ -90,21 +90,21 @@ func (in *Inspector) Why(ctx context.Context, id int64) (Diagnosis, error) {
 
 // why collects the data for the findings about a job.
 type why struct {
-	job      jobs.Job
-	movedAt  time.Time     // when a move closed the queue
-	paused   QueueInfo     // the pauses of its queue
-	refusals []db.Refusal  // relevant for its status
-	unable   unable        // the latest attempts, if workers could not run it
-	rule     RetentionRule // for an ended job; zero if no rule matches it
-	holder   int64         // for an ended job: the live job with its unique key
-	replaced []db.ScheduleTick
-	owed     time.Time    // the tick whose job its schedule enqueues after the end of this one; zero for none
-	expired  time.Time    // end of a job that was not started in time; zero otherwise
-	takers   []WorkerInfo // the live workers that take its kind from its queue
-	slots    int64        // of the takers, for its queue
-	running  int64        // jobs of its queue that the takers hold
-	free     int64        // slots without a job
-	ahead    int64
+	job            jobs.Job
+	movedAt        time.Time      // when a move closed the queue
+	paused         QueueInfo      // the pauses of its queue
+	refusals       []db.Refusal   // relevant for its status
+	unableAttempts unableAttempts // the latest attempts, if workers could not run it
+	rule           RetentionRule  // for an ended job; zero if no rule matches it
+	holder         int64          // for an ended job: the live job with its unique key
+	replaced       []db.ScheduleTick
+	owed           time.Time    // the tick whose job its schedule enqueues after the end of this one; zero for none
+	expired        time.Time    // end of a job that was not started in time; zero otherwise
+	takers         []WorkerInfo // the live workers that take its kind from its queue
+	slots          int64        // of the takers, for its queue
+	running        int64        // jobs of its queue that the takers hold
+	free           int64        // slots without a job
+	ahead          int64
 }
 
 // readJob reads the job, and the state of its queue and its unique key.
@@ -163,9 +163,9 @@ func (w *why) readOwed(ctx context.Context, q db.Querier) error {
 	return err
 }
 
-// owes returns the finding about that tick.
-func (w *why) owes(when string) possible {
-	return possible{!w.owed.IsZero(), say(ReasonOwed, "schedule %s enqueues the job of the tick %s %s",
+// owedFinding returns the finding about that tick.
+func (w *why) owedFinding(when string) possible {
+	return possible{!w.owed.IsZero(), newFinding(ReasonOwed, "schedule %s enqueues the job of the tick %s %s",
 		strconv.Quote(w.job.Schedule()), moment(w.owed), when)}
 }
 
@@ -200,8 +200,8 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 	return err
 }
 
-// unable is the record of a job's latest attempts, in a row, whose workers could not run it.
-type unable struct {
+// unableAttempts describes a job's latest attempts, in a row, whose workers could not run it.
+type unableAttempts struct {
 	attempts int64
 	since    time.Time
 	last     AttemptEnd
@@ -220,12 +220,12 @@ func (w *why) readUnable(ctx context.Context, q db.Querier, in *Inspector) error
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	w.unable = unable{found.Attempts, core.Time(found.Since), in.attemptEnds(w.job.Kind, rows)[0]}
+	w.unableAttempts = unableAttempts{found.Attempts, core.Time(found.Since), in.attemptEnds(w.job.Kind, rows)[0]}
 	return nil
 }
 
 // finding returns why the last worker could not run the job.
-func (u unable) finding() possible {
+func (u unableAttempts) finding() possible {
 	times := ""
 	if u.attempts > 1 {
 		times = fmt.Sprintf("; %d attempts in a row ended so since %s", u.attempts, moment(u.since))
@@ -234,7 +234,7 @@ func (u unable) finding() possible {
 	if u.last.Worker != "" {
 		worker = "worker " + strconv.Quote(u.last.Worker)
 	}
-	return possible{u.attempts > 0, say(ReasonUnable, "%s could not run it at %s, and put it off for others: %s%s",
+	return possible{u.attempts > 0, newFinding(ReasonUnable, "%s could not run it at %s, and put it off for others: %s%s",
 		worker, moment(u.last.EndedAt), u.last.Message, times)}
 }
 
@@ -348,18 +348,18 @@ func (w *why) findings(now time.Time) []Finding {
 	case w.job.Status.Final():
 		return w.ended()
 	case w.job.Status == jobs.StatusRunning:
-		return w.underWay(now)
+		return w.runningFindings(now)
 	}
 	list := w.waiting(now)
 	if len(list) == 0 {
-		list = []Finding{say(ReasonSoon, "worker %s is about to claim it", strconv.Quote(w.takers[0].Name))}
+		list = []Finding{newFinding(ReasonSoon, "worker %s is about to claim it", strconv.Quote(w.takers[0].Name))}
 	}
 	j, must := w.job, !w.job.StartBy.IsZero()
 	return append(list, findingsOf(
-		w.owes("when this one has ended"),
-		possible{must && j.StartBy.After(now), say(ReasonStartBy, "it ends as cancelled if it has not started by %s", moment(j.StartBy))},
+		w.owedFinding("when this one has ended"),
+		possible{must && j.StartBy.After(now), newFinding(ReasonStartBy, "it ends as cancelled if it has not started by %s", moment(j.StartBy))},
 		possible{must && !j.StartBy.After(now),
-			say(ReasonStartBy, "it had to start by %s: the next worker that looks ends it as cancelled", moment(j.StartBy))},
+			newFinding(ReasonStartBy, "it had to start by %s: the next worker that looks ends it as cancelled", moment(j.StartBy))},
 	)...)
 }
 
@@ -370,7 +370,7 @@ func (w *why) refused() (found []Finding) {
 		if r.Times > 1 {
 			times = fmt.Sprintf("%d times since %s", r.Times, moment(core.Time(r.FirstAt)))
 		}
-		found = append(found, say(ReasonRefused, "the database refuses to %s, %s: %s; it is tried again after %s",
+		found = append(found, newFinding(ReasonRefused, "the database refuses to %s, %s: %s; it is tried again after %s",
 			refusal.Action(r.Action).Phrase(), times, r.Message, moment(core.Time(r.AgainAt))))
 	}
 	return found
@@ -384,14 +384,14 @@ func (w *why) ended() []Finding {
 		by = tick
 	}
 	return append(findingsOf(
-		possible{true, say(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))},
-		possible{!w.expired.IsZero(), say(ReasonExpired, "it expired at %s: it had to start by %s", moment(w.expired), moment(j.StartBy))},
-		possible{len(w.replaced) > 0, say(ReasonReplaced, "schedule %s replaced it by job %d, of the tick %s",
+		possible{true, newFinding(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))},
+		possible{!w.expired.IsZero(), newFinding(ReasonExpired, "it expired at %s: it had to start by %s", moment(w.expired), moment(j.StartBy))},
+		possible{len(w.replaced) > 0, newFinding(ReasonReplaced, "schedule %s replaced it by job %d, of the tick %s",
 			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
-		w.owes("when a worker looks next"),
-		possible{string(j.Payload) == jobtype.ForgottenJSON, say(ReasonForgotten, "what it carried was erased: its user was forgotten, or it was kept long enough: it cannot be retried")},
+		w.owedFinding("when a worker looks next"),
+		possible{string(j.Payload) == jobtype.ForgottenJSON, newFinding(ReasonForgotten, "what it carried was erased: its user was forgotten, or it was kept long enough: it cannot be retried")},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
-			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
+			newFinding(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
 		possible{w.rule.Keep != 0 && !j.FinishedAt.IsZero(), w.kept()},
 	), w.refused()...)
 }
@@ -399,20 +399,20 @@ func (w *why) ended() []Finding {
 // kept returns the finding about the rule that keeps an ended job.
 func (w *why) kept() Finding {
 	if w.rule.Keep == jobs.Forever {
-		return say(ReasonKept, "it is kept for ever, by the rule for %s", w.rule)
+		return newFinding(ReasonKept, "it is kept for ever, by the rule for %s", w.rule)
 	}
-	return say(ReasonKept, "it is kept until %s, and then removed by a worker, by the rule for %s", moment(w.job.FinishedAt.Add(w.rule.Keep)), w.rule)
+	return newFinding(ReasonKept, "it is kept until %s, and then removed by a worker, by the rule for %s", moment(w.job.FinishedAt.Add(w.rule.Keep)), w.rule)
 }
 
-// underWay returns the findings of a running job.
-func (w *why) underWay(now time.Time) []Finding {
+// runningFindings returns the findings of a running job.
+func (w *why) runningFindings(now time.Time) []Finding {
 	j := w.job
 	return append(findingsOf(
-		possible{true, say(ReasonRunning, "worker %d has run it since %s", j.WorkerID, moment(j.StartedAt))},
+		possible{true, newFinding(ReasonRunning, "worker %d has run it since %s", j.WorkerID, moment(j.StartedAt))},
 		possible{j.LeaseUntil.Before(now),
-			say(ReasonLease, "that worker's lease ended at %s: it is gone or does not answer, and no other has rescued the job yet", moment(j.LeaseUntil))},
-		possible{!j.CancelRequested.IsZero(), say(ReasonCancel, "its worker was asked at %s to stop it", moment(j.CancelRequested))},
-		w.owes("when this one has ended"),
+			newFinding(ReasonLease, "that worker's lease ended at %s: it is gone or does not answer, and no other has rescued the job yet", moment(j.LeaseUntil))},
+		possible{!j.CancelRequested.IsZero(), newFinding(ReasonCancel, "its worker was asked at %s to stop it", moment(j.CancelRequested))},
+		w.owedFinding("when this one has ended"),
 	), w.refused()...)
 }
 
@@ -433,37 +433,37 @@ func (w *why) waiting(now time.Time) []Finding {
 		}
 	}
 	return append(w.refused(), findingsOf(
-		w.unable.finding(),
-		possible{j.Successor && w.holder == j.ID, say(ReasonSuccessor, "the job before it with its unique key %s has ended: the next worker that looks lets it run", strconv.Quote(j.UniqueKey))},
-		possible{j.Successor && w.holder != j.ID, say(ReasonSuccessor, "it runs when job %d has ended, which has its unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
-		possible{early && scheduled && !debounced, say(ReasonNotDue, "it is due at %s, in %s", due, in)},
-		possible{early && scheduled && debounced, say(ReasonDebounced, "it is debounced until %s, in %s: an enqueue with its unique key %s before puts it off%s",
-			due, in, strconv.Quote(j.UniqueKey), atTheLatest(j, how))},
+		w.unableAttempts.finding(),
+		possible{j.Successor && w.holder == j.ID, newFinding(ReasonSuccessor, "the job before it with its unique key %s has ended: the next worker that looks lets it run", strconv.Quote(j.UniqueKey))},
+		possible{j.Successor && w.holder != j.ID, newFinding(ReasonSuccessor, "it runs when job %d has ended, which has its unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
+		possible{early && scheduled && !debounced, newFinding(ReasonNotDue, "it is due at %s, in %s", due, in)},
+		possible{early && scheduled && debounced, newFinding(ReasonDebounced, "it is debounced until %s, in %s: an enqueue with its unique key %s before puts it off%s",
+			due, in, strconv.Quote(j.UniqueKey), debounceLimit(j, how))},
 		possible{early && !scheduled,
-			say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back", due, in)},
+			newFinding(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back", due, in)},
 		possible{!w.movedAt.IsZero(),
-			say(ReasonMoved, "the queue is closed since %s by a move to another database, or from one", moment(w.movedAt))},
-		possible{!w.paused.PausedAt.IsZero(), say(ReasonPaused, "queue %s is paused since %s, until %s%s", queue,
+			newFinding(ReasonMoved, "the queue is closed since %s by a move to another database, or from one", moment(w.movedAt))},
+		possible{!w.paused.PausedAt.IsZero(), newFinding(ReasonPaused, "queue %s is paused since %s, until %s%s", queue,
 			moment(w.paused.PausedAt), pauseEnd(w.paused.PausedUntil), byWhom(w.paused.PausedBy, w.paused.PauseReason))},
-		possible{kind.Kind != "", say(ReasonKindPaused, "its kind %s is paused in queue %s since %s, until %s%s", strconv.Quote(j.Kind), queue,
+		possible{kind.Kind != "", newFinding(ReasonKindPaused, "its kind %s is paused in queue %s since %s, until %s%s", strconv.Quote(j.Kind), queue,
 			moment(kind.At), pauseEnd(kind.Until), byWhom(kind.By, kind.Reason))},
 		possible{len(w.takers) == 0,
-			say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", strconv.Quote(j.Kind), queue)},
+			newFinding(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", strconv.Quote(j.Kind), queue)},
 		w.unknownVersion(),
 		possible{len(w.takers) > 0 && w.waits(now) && w.free == 0,
-			say(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, queue, w.slots)},
-		possible{w.ahead > 0, say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, queue)},
+			newFinding(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, queue, w.slots)},
+		possible{w.ahead > 0, newFinding(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, queue)},
 	)...)
 }
 
-// atTheLatest returns the time until which a debounced job can be put off, as text.
-func atTheLatest(j jobs.Job, how jobtype.Debounce) string {
+// debounceLimit returns the latest time to which a debounced job can be postponed, as text.
+func debounceLimit(j jobs.Job, how jobtype.Debounce) string {
 	if how.AtMost == 0 {
 		return ""
 	}
 	return ", until " + moment(j.CreatedAt.Add(how.AtMost)) + " at the latest"
 }
 
-func say(reason Reason, format string, args ...any) Finding {
+func newFinding(reason Reason, format string, args ...any) Finding {
 	return Finding{reason, fmt.Sprintf(format, args...)}
 }

@@ -56,14 +56,14 @@ func whySchedule(s jobs.ScheduleInfo, served bool, now time.Time) []Finding {
 		overdue += ": a worker is about to enqueue its job, or another transaction holds it or its last job"
 	}
 	return findingsOf(
-		possible{!s.Paused.IsZero(), say(ReasonSchedulePaused, "it is paused since %s, until it is resumed", moment(s.Paused))},
-		possible{!served, say(ReasonNoWorker, "there is no live worker: one enqueues the jobs of schedules")},
-		possible{served && s.Unhandled, say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s: those that it enqueues wait",
+		possible{!s.Paused.IsZero(), newFinding(ReasonSchedulePaused, "it is paused since %s, until it is resumed", moment(s.Paused))},
+		possible{!served, newFinding(ReasonNoWorker, "there is no live worker: one enqueues the jobs of schedules")},
+		possible{served && s.Unhandled, newFinding(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s: those that it enqueues wait",
 			strconv.Quote(s.Kind), strconv.Quote(s.Queue))},
-		possible{served && !s.Declared, say(ReasonUndeclared, "no live worker declares it: it enqueues nothing until one starts whose program does")},
-		possible{s.Fault != "", say(ReasonFaulty, "a worker could not enqueue its job, and tries again: %s", s.Fault)},
-		possible{!s.Owed.IsZero(), say(ReasonOwed, "the job of the tick %s waits until job %d has ended", moment(s.Owed), s.LastJob)},
-		possible{s.Next.After(now), say(ReasonNotDue, "its next tick is %s, in %s", moment(s.Next), s.Next.Sub(now).Round(time.Second))},
-		possible{!s.Next.After(now), say(ReasonScheduleOverdue, overdue, moment(s.Next))},
+		possible{served && !s.Declared, newFinding(ReasonUndeclared, "no live worker declares it: it enqueues nothing until one starts whose program does")},
+		possible{s.Fault != "", newFinding(ReasonFaulty, "a worker could not enqueue its job, and tries again: %s", s.Fault)},
+		possible{!s.Owed.IsZero(), newFinding(ReasonOwed, "the job of the tick %s waits until job %d has ended", moment(s.Owed), s.LastJob)},
+		possible{s.Next.After(now), newFinding(ReasonNotDue, "its next tick is %s, in %s", moment(s.Next), s.Next.Sub(now).Round(time.Second))},
+		possible{!s.Next.After(now), newFinding(ReasonScheduleOverdue, overdue, moment(s.Next))},
 	)
 }

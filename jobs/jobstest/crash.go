@@ -155,7 +155,7 @@ func (c *crasher[T]) run(at int) (CrashEnd, *process) {
 	if err == nil {
 		end.State, err = json.Marshal(state())
 	}
-	if err = errors.Join(err, run.end()); err != nil {
+	if err = errors.Join(err, run.close()); err != nil {
 		point := "undisturbed"
 		if names := first.points(); at >= 0 && at < len(names) {
 			point = "killed " + names[at]

@@ -122,8 +122,8 @@ func (r *CrashRun) undo() (err error) {
 	return err
 }
 
-// end lets the killed processes run to their end, in which they can change nothing, and closes everything.
-func (r *CrashRun) end() (err error) {
+// close lets the killed processes return, without any further change, and closes all connections.
+func (r *CrashRun) close() (err error) {
 	gone := newProcess(-1, nil)
 	gone.dead = true
 	close(gone.released)
@@ -199,8 +199,8 @@ type ownTx struct {
 	run *CrashRun
 }
 
-// forget removes the transaction and reports whether it was still open.
-func (t *ownTx) forget() bool {
+// remove removes the transaction from the run, and reports whether it was still open.
+func (t *ownTx) remove() bool {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	open := t.run.txs[t]
@@ -210,13 +210,13 @@ func (t *ownTx) forget() bool {
 
 func (t *ownTx) Commit(ctx context.Context) error {
 	return t.run.process(ctx).around("the commit of Client.Tx", func() error {
-		t.forget()
+		t.remove()
 		return t.OwnTx.Commit(ctx)
 	})
 }
 
 func (t *ownTx) Rollback(ctx context.Context) error {
-	if !t.forget() {
+	if !t.remove() {
 		return nil
 	}
 	return t.OwnTx.Rollback(ctx)

@@ -21,13 +21,13 @@ type process struct {
 	undo     func() error  // called when the process is killed
 	fault    error         // result of undo; written before killed is closed
 
-	mu      sync.Mutex
-	at      int      // the number of the point at which to kill it, counted from 0; -1 for none
-	running bool     // a handler runs
-	quiet   int      // running calls whose statements are no points
-	passed  []string // the points so far
-	dead    bool
-	release []func() error // of worker locks; the death calls these
+	mu             sync.Mutex
+	at             int      // the number of the point at which to kill it, counted from 0; -1 for none
+	running        bool     // a handler runs
+	uncountedCalls int      // running calls whose statements are no points
+	passed         []string // the points so far
+	dead           bool
+	release        []func() error // of worker locks; the death calls these
 }
 
 func newProcess(at int, undo func() error) *process {
@@ -55,7 +55,7 @@ func (p *process) point(name string) error {
 func (p *process) pass(name string) (dies bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.dead || !p.running || p.quiet > 0 {
+	if p.dead || !p.running || p.uncountedCalls > 0 {
 		return false
 	}
 	p.dead = len(p.passed) == p.at
@@ -104,7 +104,7 @@ func (p *process) quietly(call func() error) error {
 func (p *process) count(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.quiet += n
+	p.uncountedCalls += n
 }
 
 func (p *process) setRunning(running bool) {

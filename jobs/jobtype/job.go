@@ -48,7 +48,7 @@ type Job struct {
 	FinishedAt      time.Time `json:"finished_at,omitzero"`
 	UpdatedAt       time.Time `json:"updated_at"`
 
-	held Holder // set in a handler's copy
+	holder Holder // set in a handler's copy
 }
 
 // Counted returns the number of attempts that count, the current one included: all but those that were snoozed or released.
@@ -84,28 +84,28 @@ type Holder interface {
 }
 
 // SetHolder makes a job the copy of an attempt's handler.
-func (j *Job) SetHolder(h Holder) { j.held = h }
+func (j *Job) SetHolder(h Holder) { j.holder = h }
 
 // Holder returns the attempt that claimed the job; nil outside a handler.
-func (j *Job) Holder() Holder { return j.held }
+func (j *Job) Holder() Holder { return j.holder }
 
 // SetResult sets the result that the job will have when its handler returns nil: any value that encodes to JSON of at
 // most [MaxPayload] bytes. The last call takes effect. It returns an error outside a handler.
 func (j Job) SetResult(v any) error {
-	if j.held == nil {
+	if j.holder == nil {
 		return ErrNotHeld("set the result of", j.ID)
 	}
-	return j.held.SetResult(v)
+	return j.holder.SetResult(v)
 }
 
 // SetProgress records the progress of the attempt, as any value that encodes to JSON; others see it at once. The error is [ErrLeaseLost]
 // when another worker has taken the job. It returns an error outside a handler. While the handler has an open transaction that has written,
 // on SQLite, the call waits five seconds for that transaction's lock, and fails with [ErrBusy]: call it before or after.
 func (j Job) SetProgress(ctx context.Context, v any) error {
-	if j.held == nil {
+	if j.holder == nil {
 		return ErrNotHeld("set the progress of", j.ID)
 	}
-	return j.held.SetProgress(ctx, v)
+	return j.holder.SetProgress(ctx, v)
 }
 
 // Withhold returns a text about the attempt, such as its handler's error, as it would be recorded: without the values that
@@ -113,10 +113,10 @@ func (j Job) SetProgress(ctx context.Context, v any) error {
 // marks from the database. With an error, as outside a handler, the text is [Redacted]. Give it whole texts: of a text that
 // was shortened before, it recognises a part of a value only before an ellipsis.
 func (j Job) Withhold(ctx context.Context, text string) (string, error) {
-	if j.held == nil {
+	if j.holder == nil {
 		return Redacted, ErrNotHeld("withhold a text about", j.ID)
 	}
-	return j.held.Withhold(ctx, text)
+	return j.holder.Withhold(ctx, text)
 }
 
 // ErrNotHeld returns the error of a method that was called outside a handler.

@@ -160,7 +160,7 @@ func Observers(list ...*Observer) *Observer {
 		case all == nil:
 			all = queued(o)
 		default:
-			all = both(all, queued(o))
+			all = joinObservers(all, queued(o))
 		}
 	}
 	return all
@@ -215,7 +215,7 @@ func (o *Observer) Flush(ctx context.Context) error {
 	return nil
 }
 
-func both(a, b *Observer) *Observer {
+func joinObservers(a, b *Observer) *Observer {
 	return &Observer{
 		Enqueued:  call(a.Enqueued, b.Enqueued),
 		Started:   call(a.Started, b.Started),
