@@ -60,7 +60,7 @@ func startChild(ctx context.Context, t task) (*child, error) {
 		return nil, err
 	}
 	c := &child{cmd: cmd, in: in, out: bufio.NewReader(out)}
-	if err := c.hear("ready"); err != nil {
+	if err := c.await("ready"); err != nil {
 		return nil, errors.Join(err, c.kill())
 	}
 	return c, nil
@@ -82,7 +82,7 @@ func startChildren(ctx context.Context, tasks []task) (children, error) {
 	return list, nil
 }
 
-func (c *child) hear(word string) error {
+func (c *child) await(word string) error {
 	line, err := c.out.ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("a worker process ended before it was %s: %w", word, err)
@@ -93,7 +93,7 @@ func (c *child) hear(word string) error {
 	return nil
 }
 
-func (c *child) say(word string) error {
+func (c *child) send(word string) error {
 	_, err := fmt.Fprintln(c.in, word)
 	return err
 }
@@ -134,8 +134,8 @@ func (list children) each(fn func(*child) error) error {
 	return nil
 }
 
-func (list children) begin() error { return list.each(func(c *child) error { return c.say("begin") }) }
-func (list children) done() error  { return list.each(func(c *child) error { return c.hear("done") }) }
+func (list children) begin() error { return list.each(func(c *child) error { return c.send("begin") }) }
+func (list children) done() error  { return list.each(func(c *child) error { return c.await("done") }) }
 
 // reports reads the reports of all children that are done.
 func (list children) reports() ([]report, error) {

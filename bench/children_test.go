@@ -41,7 +41,7 @@ func TestWorkerProcessOfAnotherProgram(t *testing.T) {
 	if f.processes != 2 || f.cpu.Milliseconds() != 6 || f.peakRSS != 4096 || f.seconds <= 0 {
 		t.Errorf("%+v", f)
 	}
-	if len(reports) != 2 || len(reports[1].Begun) != 2 || reports[1].Begun[0] != (begun{N: 1, At: 5}) {
+	if len(reports) != 2 || len(reports[1].Begun) != 2 || reports[1].Begun[0] != (jobStart{N: 1, At: 5}) {
 		t.Errorf("%+v", reports)
 	}
 }
@@ -139,7 +139,7 @@ func TestWorkerProcessWithoutParent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(worker.say("begin"), worker.in.Close()); err != nil {
+		if err := errors.Join(worker.send("begin"), worker.in.Close()); err != nil {
 			t.Fatal(err)
 		}
 		said, err := io.ReadAll(worker.out) // to its end: the parent never told it to be done

@@ -59,7 +59,7 @@ func (r running) drain(ctx context.Context, processes int, t task) (figures, err
 	if err != nil {
 		return figures{}, err
 	}
-	lists := make([][]begun, len(reports))
+	lists := make([][]jobStart, len(reports))
 	for i, report := range reports {
 		lists[i] = report.Begun
 	}

@@ -117,9 +117,9 @@ func (s *server) administer(ctx context.Context, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// settle makes a PostgreSQL server do now the work that it otherwise does later after many writes. SQLite leaves
-// nothing for later.
-func (d database) settle(ctx context.Context) error {
+// finishBackgroundWork makes a PostgreSQL server do now the work that it otherwise does later, after many writes. SQLite has no
+// such work.
+func (d database) finishBackgroundWork(ctx context.Context) error {
 	if !isPostgres(d.path) {
 		return nil
 	}

@@ -73,7 +73,7 @@ func (r running) latencyTo(ctx context.Context, worker, producer task, without i
 }
 
 // withLaps adds the latencies of a run's jobs to its figures.
-func withLaps(f figures, sent []int64, list []begun, without int) (figures, error) {
+func withLaps(f figures, sent []int64, list []jobStart, without int) (figures, error) {
 	if len(sent) != f.n {
 		return figures{}, fmt.Errorf("%d jobs were sent, not %d", len(sent), f.n)
 	}

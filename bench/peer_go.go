@@ -57,7 +57,7 @@ func (open goPeer) insert(ctx context.Context, t task, p *parent) (report, error
 	return open.with(ctx, t, func(q goQueue, f *mishaps) (report, error) {
 		return p.measure(func() (report, error) {
 			return report{}, byCallers(t.Callers, t.Jobs, func(i int) error {
-				f.see(q.add(ctx, payload(i, t.Size)))
+				f.addError(q.add(ctx, payload(i, t.Size)))
 				return ctx.Err()
 			})
 		})
@@ -77,9 +77,9 @@ func (open goPeer) paced(ctx context.Context, t task, p *parent) (report, error)
 func paceWith(ctx context.Context, t task, q goQueue, f *mishaps) ([]int64, error) {
 	return pace(ctx, t, func(from, to int) error {
 		if to == from+1 {
-			f.see(q.add(ctx, payload(from, t.Size)))
+			f.addError(q.add(ctx, payload(from, t.Size)))
 		} else {
-			f.see(q.addMany(ctx, payloads(from, to, t.Size)))
+			f.addError(q.addMany(ctx, payloads(from, to, t.Size)))
 		}
 		return nil
 	})
@@ -97,7 +97,7 @@ func (open goPeer) drain(ctx context.Context, t task, p *parent) (report, error)
 			return r, err
 		})
 		if stop != nil {
-			f.see(stop())
+			f.addError(stop())
 		}
 		r.Begun = log.starts()
 		return r, err
@@ -122,7 +122,7 @@ func (open goPeer) latency(ctx context.Context, t task, p *parent) (report, erro
 
 func (open goPeer) idle(ctx context.Context, t task, p *parent) (report, error) {
 	return open.working(ctx, t, p, func(goQueue, *mishaps, *journal) ([]int64, error) {
-		return nil, hold(ctx, t.For)
+		return nil, simulateWork(ctx, t.For)
 	})
 }
 
@@ -134,14 +134,14 @@ func (open goPeer) working(ctx context.Context, t task, p *parent, fn func(goQue
 		if err != nil {
 			return report{}, err
 		}
-		if err := hold(ctx, settle); err != nil {
+		if err := simulateWork(ctx, restBeforeIdle); err != nil {
 			return report{}, errors.Join(err, stop())
 		}
 		r, err := p.measure(func() (report, error) {
 			sent, err := fn(q, f, log)
 			return report{Sent: sent}, err
 		})
-		f.see(stop())
+		f.addError(stop())
 		r.Begun = log.starts()
 		return r, err
 	})
@@ -151,7 +151,7 @@ func (open goPeer) working(ctx context.Context, t task, p *parent, fn func(goQue
 func (l *journal) handler(d time.Duration) func(context.Context, args) error {
 	return func(ctx context.Context, a args) error {
 		l.start(a.N)
-		return hold(ctx, d)
+		return simulateWork(ctx, d)
 	}
 }
 
@@ -190,7 +190,7 @@ func drained(ctx context.Context, q goQueue, log *journal, f *mishaps) (stalled 
 			f.add(fmt.Sprintf("the queue was not empty after %s", drainFor))
 			return 0, nil
 		}
-		if err := hold(ctx, lookEvery); err != nil {
+		if err := simulateWork(ctx, lookEvery); err != nil {
 			return 0, err
 		}
 	}
@@ -198,12 +198,12 @@ func drained(ctx context.Context, q goQueue, log *journal, f *mishaps) (stalled 
 
 // mishaps counts faults in a peer that continues, and prints the first to standard error.
 type mishaps struct {
-	count atomic.Int64
-	told  sync.Once
+	count   atomic.Int64
+	printed sync.Once
 }
 
-// see counts an error.
-func (f *mishaps) see(err error) {
+// addError counts an error.
+func (f *mishaps) addError(err error) {
 	if err != nil {
 		f.add(err.Error())
 	}
@@ -211,7 +211,7 @@ func (f *mishaps) see(err error) {
 
 func (f *mishaps) add(what string) {
 	f.count.Add(1)
-	f.told.Do(func() { fmt.Fprintln(os.Stderr, "# the first error of a worker process:", what) })
+	f.printed.Do(func() { fmt.Fprintln(os.Stderr, "# the first error of a worker process:", what) })
 }
 
 // logger counts records at the level of errors as mishaps, and drops all others.

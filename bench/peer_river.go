@@ -59,26 +59,26 @@ func (riverArgs) Kind() string { return "noop" }
 
 // riverQueue is River on an engine whose transactions are TTx.
 type riverQueue[TTx any] struct {
-	driver riverdriver.Driver[TTx]
-	config river.Config
-	client *river.Client[TTx]
-	left   func(ctx context.Context) (bool, error)
-	end    func() error
+	driver  riverdriver.Driver[TTx]
+	config  river.Config
+	client  *river.Client[TTx]
+	hasJobs func(ctx context.Context) (bool, error)
+	release func() error
 }
 
 // openRiver migrates and makes a client that only inserts, until work is called.
 func openRiver[TTx any](ctx context.Context, q riverQueue[TTx]) (goQueue, error) {
 	migrator, err := rivermigrate.New(q.driver, &rivermigrate.Config{Logger: q.config.Logger})
 	if err != nil {
-		return nil, errors.Join(err, q.end())
+		return nil, errors.Join(err, q.release())
 	}
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return nil, errors.Join(err, q.end())
+		return nil, errors.Join(err, q.release())
 	}
 	config := q.config
 	q.client, err = river.NewClient(q.driver, &config)
 	if err != nil {
-		return nil, errors.Join(err, q.end())
+		return nil, errors.Join(err, q.release())
 	}
 	return &q, nil
 }
@@ -127,6 +127,6 @@ func (q *riverQueue[TTx]) work(slots int, handle func(context.Context, args) err
 	}, nil
 }
 
-func (q *riverQueue[TTx]) unfinished(ctx context.Context) (bool, error) { return q.left(ctx) }
+func (q *riverQueue[TTx]) unfinished(ctx context.Context) (bool, error) { return q.hasJobs(ctx) }
 
-func (q *riverQueue[TTx]) close() error { return q.end() }
+func (q *riverQueue[TTx]) close() error { return q.release() }

@@ -28,7 +28,7 @@ func openRiverSQLite(ctx context.Context, t task, f *mishaps) (goQueue, error) {
 	// "A good workaround to avoid errors is to set the maximum pool size to one connection": package riversqlite.
 	pool.SetMaxOpenConns(1)
 	return openRiver(ctx, riverQueue[*sql.Tx]{
-		driver: riversqlite.New(pool), config: riverConfig(t, f), end: pool.Close,
-		left: func(ctx context.Context) (bool, error) { return asks(ctx, pool, riverUnfinished) },
+		driver: riversqlite.New(pool), config: riverConfig(t, f), release: pool.Close,
+		hasJobs: func(ctx context.Context) (bool, error) { return asks(ctx, pool, riverUnfinished) },
 	})
 }

@@ -109,7 +109,7 @@ func play(t *testing.T, c contender, d database, role string, what task) report 
 }
 
 // numbers returns the numbers of the started jobs, in order.
-func numbers(list []begun) []int {
+func numbers(list []jobStart) []int {
 	var all []int
 	for _, b := range list {
 		all = append(all, b.N)
@@ -174,7 +174,7 @@ func TestDrainedGivesUpASlowPeer(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() {
-			for i := 0; hold(ctx, time.Millisecond) == nil; i++ {
+			for i := 0; simulateWork(ctx, time.Millisecond) == nil; i++ {
 				log.start(i)
 			}
 		}()
@@ -207,8 +207,8 @@ func TestMishapsCountErrorsOnly(t *testing.T) {
 	logger := f.logger().With("a", 1).WithGroup("g")
 	logger.Warn("no error")
 	logger.Error("an error", slog.String("which", "one"))
-	f.see(nil)
-	f.see(errors.New("another"))
+	f.addError(nil)
+	f.addError(errors.New("another"))
 	if n := f.count.Load(); n != 2 {
 		t.Errorf("%d errors", n)
 	}

@@ -30,9 +30,9 @@ var errNoServer = errors.New("there is no server")
 
 // server is a PostgreSQL server in which runs make their databases.
 type server struct {
-	url     string
-	process int          // of a temporary server; 0 for a given server
-	end     func() error // nil for a given server
+	url      string
+	process  int          // of a temporary server; 0 for a given server
+	shutdown func() error // nil for a given server
 }
 
 // startServer uses the server of [serverVariable], or else starts one from the local binaries. It wraps [errNoServer]
@@ -116,7 +116,7 @@ func startCluster(ctx context.Context, binaries, dir string) (*server, error) {
 			RawQuery: url.Values{"host": {dir}}.Encode(),
 		}).String(),
 		process: cmd.Process.Pid,
-		end: func() error {
+		shutdown: func() error {
 			// SIGQUIT is PostgreSQL's immediate shutdown: the data is temporary.
 			return errors.Join(cmd.Process.Signal(syscall.SIGQUIT), lines.wait(cmd), os.RemoveAll(dir))
 		},
@@ -127,17 +127,17 @@ func startCluster(ctx context.Context, binaries, dir string) (*server, error) {
 	case <-lines.ended:
 		return nil, fmt.Errorf("postgres ended at its start: %w\n%s", lines.wait(cmd), lines.text.String())
 	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), s.end())
+		return nil, errors.Join(ctx.Err(), s.shutdown())
 	case <-time.After(startWithin):
-		return nil, errors.Join(fmt.Errorf("postgres was not ready after %s", startWithin), s.end())
+		return nil, errors.Join(fmt.Errorf("postgres was not ready after %s", startWithin), s.shutdown())
 	}
 }
 
 func (s *server) stop() error {
-	if s.end == nil {
+	if s.shutdown == nil {
 		return nil
 	}
-	return s.end()
+	return s.shutdown()
 }
 
 // urlOf returns the URL of another database of the server.

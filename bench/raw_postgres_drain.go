@@ -20,7 +20,7 @@ type pgWorker struct {
 	id            int64
 	most          int     // jobs of a batch
 	ids, attempts []int64 // of the claimed batch
-	begun         []begun
+	starts        []jobStart
 }
 
 // pgWorking opens a worker of the hand-written loop and measures fn. The worker listens if it waits for jobs.
@@ -35,10 +35,10 @@ func pgWorking(ctx context.Context, t task, p *parent, fn func(*pgWorker) error)
 			return report{}, err
 		}
 	}
-	w := &pgWorker{conn: conn, id: int64(conn.PgConn().PID()), most: t.Concurrency, begun: make([]begun, 0, t.Jobs)}
+	w := &pgWorker{conn: conn, id: int64(conn.PgConn().PID()), most: t.Concurrency, starts: make([]jobStart, 0, t.Jobs)}
 	return p.measure(func() (report, error) {
 		err := fn(w)
-		return report{Begun: w.begun}, err
+		return report{Begun: w.starts}, err
 	})
 }
 
@@ -50,7 +50,7 @@ func pgDrain(ctx context.Context, t task, p *parent) (report, error) {
 func pgWork(ctx context.Context, t task, p *parent) (report, error) {
 	return pgWorking(ctx, t, p, func(w *pgWorker) error {
 		for {
-			if err := w.drain(ctx); err != nil || len(w.begun) >= t.Jobs {
+			if err := w.drain(ctx); err != nil || len(w.starts) >= t.Jobs {
 				return err
 			}
 			wait, stop := context.WithTimeout(ctx, lastStart)
@@ -70,14 +70,14 @@ func pgWork(ctx context.Context, t task, p *parent) (report, error) {
 // drain claims and finishes until nothing is left to claim.
 func (w *pgWorker) drain(ctx context.Context) error {
 	for {
-		if err := w.turn(ctx); err != nil || len(w.ids) == 0 {
+		if err := w.runBatch(ctx); err != nil || len(w.ids) == 0 {
 			return err
 		}
 	}
 }
 
-// turn finishes one batch and claims the next in one transaction, then runs the (empty) handlers.
-func (w *pgWorker) turn(ctx context.Context) error {
+// runBatch finishes one batch and claims the next in one transaction, then runs the (empty) handlers.
+func (w *pgWorker) runBatch(ctx context.Context) error {
 	tx, err := w.conn.Begin(ctx)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (w *pgWorker) turn(ctx context.Context) error {
 		return err
 	}
 	defer rows.Close()
-	var claimed []begun
+	var claimed []jobStart
 	var ids, attempts []int64
 	for rows.Next() {
 		var id, attempt int64
@@ -111,7 +111,7 @@ func (w *pgWorker) turn(ctx context.Context) error {
 			return err
 		}
 		ids, attempts = append(ids, id), append(attempts, attempt)
-		claimed = append(claimed, begun{N: a.N})
+		claimed = append(claimed, jobStart{N: a.N})
 	}
 	if err := rows.Err(); err != nil {
 		return err
@@ -123,6 +123,6 @@ func (w *pgWorker) turn(ctx context.Context) error {
 	for i := range claimed {
 		claimed[i].At = time.Now().UnixNano()
 	}
-	w.begun = append(w.begun, claimed...)
+	w.starts = append(w.starts, claimed...)
 	return nil
 }

@@ -24,9 +24,9 @@ type rawWorker struct {
 	claim, finish *sql.Stmt
 	id            int64
 	most          int    // jobs of a batch
-	held          []byte // the claimed batch, as a list of ids and attempts
+	claimed       []byte // the claimed batch, as a list of ids and attempts
 	count         int    // of held
-	begun         []begun
+	starts        []jobStart
 	busy          int // transactions that did not get the lock in their 5 seconds
 }
 
@@ -37,7 +37,7 @@ func rawWorking(ctx context.Context, t task, p *parent, fn func(*rawWorker) erro
 		return report{}, err
 	}
 	defer pool.Close()
-	w := &rawWorker{pool: pool, id: int64(os.Getpid()), most: t.Concurrency, begun: make([]begun, 0, t.Jobs)}
+	w := &rawWorker{pool: pool, id: int64(os.Getpid()), most: t.Concurrency, starts: make([]jobStart, 0, t.Jobs)}
 	if w.claim, err = pool.PrepareContext(ctx, rawClaim); err != nil {
 		return report{}, err
 	}
@@ -46,7 +46,7 @@ func rawWorking(ctx context.Context, t task, p *parent, fn func(*rawWorker) erro
 	}
 	return p.measure(func() (report, error) {
 		err := fn(w)
-		return report{Begun: w.begun, Errors: w.busy}, err
+		return report{Begun: w.starts, Errors: w.busy}, err
 	})
 }
 
@@ -61,11 +61,11 @@ func rawWork(ctx context.Context, t task, p *parent) (report, error) {
 	return rawWorking(ctx, t, p, func(w *rawWorker) error {
 		last := time.Now()
 		for {
-			before := len(w.begun)
-			if err := w.drain(ctx); err != nil || len(w.begun) >= t.Jobs {
+			before := len(w.starts)
+			if err := w.drain(ctx); err != nil || len(w.starts) >= t.Jobs {
 				return err
 			}
-			if len(w.begun) > before {
+			if len(w.starts) > before {
 				last = time.Now()
 			}
 			found, err := w.await(ctx, last.Add(lastStart))
@@ -88,7 +88,7 @@ func (w *rawWorker) await(ctx context.Context, until time.Time) (found bool, err
 // drain claims and finishes until nothing is left to claim.
 func (w *rawWorker) drain(ctx context.Context) error {
 	for {
-		err := w.turn(ctx)
+		err := w.runBatch(ctx)
 		var busy *sqlite.Error
 		if errors.As(err, &busy) && busy.Code()&0xff == sqlite3.SQLITE_BUSY {
 			w.busy++ // the next transaction finishes the held batch
@@ -100,8 +100,8 @@ func (w *rawWorker) drain(ctx context.Context) error {
 	}
 }
 
-// turn finishes one batch and claims the next in one transaction, then runs the (empty) handlers.
-func (w *rawWorker) turn(ctx context.Context) error {
+// runBatch finishes one batch and claims the next in one transaction, then runs the (empty) handlers.
+func (w *rawWorker) runBatch(ctx context.Context) error {
 	tx, err := w.pool.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (w *rawWorker) turn(ctx context.Context) error {
 	defer tx.Rollback()
 	now := time.Now()
 	if w.count > 0 {
-		done, err := tx.StmtContext(ctx, w.finish).ExecContext(ctx, now.UnixMicro(), w.id, string(w.held))
+		done, err := tx.StmtContext(ctx, w.finish).ExecContext(ctx, now.UnixMicro(), w.id, string(w.claimed))
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (w *rawWorker) turn(ctx context.Context) error {
 	}
 	defer rows.Close()
 	held := []byte{'['}
-	var claimed []begun
+	var claimed []jobStart
 	for rows.Next() {
 		var id, attempt int64
 		var kind string
@@ -140,7 +140,7 @@ func (w *rawWorker) turn(ctx context.Context) error {
 		}
 		held = strconv.AppendInt(append(held, '['), id, 10)
 		held = append(strconv.AppendInt(append(held, ','), attempt, 10), ']')
-		claimed = append(claimed, begun{N: a.N})
+		claimed = append(claimed, jobStart{N: a.N})
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
@@ -148,10 +148,10 @@ func (w *rawWorker) turn(ctx context.Context) error {
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	w.held, w.count = append(held, ']'), len(claimed)
+	w.claimed, w.count = append(held, ']'), len(claimed)
 	for i := range claimed {
 		claimed[i].At = time.Now().UnixNano()
 	}
-	w.begun = append(w.begun, claimed...)
+	w.starts = append(w.starts, claimed...)
 	return nil
 }

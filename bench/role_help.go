@@ -62,7 +62,7 @@ func paceOnly(ctx context.Context, t task, add func(from, to int) error) error {
 	for from := 0; from < t.Jobs; from += batch {
 		due := begin.Add(time.Duration(float64(from) / t.Rate * float64(time.Second)))
 		if wait := time.Until(due); wait > 0 {
-			if err := hold(ctx, wait); err != nil {
+			if err := simulateWork(ctx, wait); err != nil {
 				return err
 			}
 		}
@@ -79,26 +79,26 @@ const lastStart = 20 * time.Second
 // journal collects the starts of jobs in a worker process.
 type journal struct {
 	mu    sync.Mutex
-	list  []begun
+	list  []jobStart
 	most  int
 	ended chan struct{} // closed when there are as many as the task demands
 }
 
 func newJournal(most int) *journal {
-	return &journal{list: make([]begun, 0, most), most: most, ended: make(chan struct{})}
+	return &journal{list: make([]jobStart, 0, most), most: most, ended: make(chan struct{})}
 }
 
 // start records that the handler of job n has begun.
 func (l *journal) start(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list = append(l.list, begun{N: n, At: time.Now().UnixNano()})
+	l.list = append(l.list, jobStart{N: n, At: time.Now().UnixNano()})
 	if len(l.list) == l.most {
 		close(l.ended)
 	}
 }
 
-func (l *journal) starts() []begun {
+func (l *journal) starts() []jobStart {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.list)
@@ -125,8 +125,8 @@ func (l *journal) wait(ctx context.Context) error {
 	return nil
 }
 
-// hold does the work of a handler.
-func hold(ctx context.Context, d time.Duration) error {
+// simulateWork does the work of a handler.
+func simulateWork(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
 	}

@@ -93,7 +93,7 @@ func (r running) throughput(ctx context.Context) (float64, error) {
 		return 0, fmt.Errorf("%d errors before the soak", n)
 	}
 	began := time.Now()
-	if err := r.database.settle(ctx); err != nil {
+	if err := r.database.finishBackgroundWork(ctx); err != nil {
 		return 0, err
 	}
 	return float64(r.n) / (through.seconds + pruned.seconds + time.Since(began).Seconds()), nil

@@ -31,7 +31,7 @@ func newRunner(client *jobs.Client, t task, retention jobs.Retention, start func
 	}
 	noop.Handle(runner, func(ctx context.Context, _ jobs.Job, a args) error {
 		start(a.N)
-		return hold(ctx, t.Hold)
+		return simulateWork(ctx, t.Hold)
 	})
 	return runner, complaints, nil
 }
@@ -77,8 +77,8 @@ func latencyRole(ctx context.Context, t task, p *parent) (report, error) {
 }
 
 func idleRole(ctx context.Context, t task, p *parent) (report, error) {
-	return withRunner(ctx, t, settled{p}, jobs.Retention{}, func(int) {}, func(ctx context.Context, _ *jobs.Client) (report, error) {
-		return report{}, hold(ctx, t.For)
+	return withRunner(ctx, t, delayedParent{p}, jobs.Retention{}, func(int) {}, func(ctx context.Context, _ *jobs.Client) (report, error) {
+		return report{}, simulateWork(ctx, t.For)
 	})
 }
 
@@ -116,10 +116,10 @@ type measurer interface {
 	measure(fn func() (report, error)) (report, error)
 }
 
-// settled is a parent that hears only after a while that its worker is ready.
-type settled struct{ parent *parent }
+// delayedParent is a parent that starts to measure some time after its worker is ready.
+type delayedParent struct{ parent *parent }
 
-func (s settled) measure(fn func() (report, error)) (report, error) {
-	time.Sleep(settle)
+func (s delayedParent) measure(fn func() (report, error)) (report, error) {
+	time.Sleep(restBeforeIdle)
 	return s.parent.measure(fn)
 }

@@ -28,7 +28,7 @@ func median(values []float64) float64 {
 
 // countStarts returns the number of the jobs 0 ... n-1 that never started, and the number of starts that were not the
 // first of their job.
-func countStarts(n int, lists ...[]begun) (lost, again int) {
+func countStarts(n int, lists ...[]jobStart) (lost, again int) {
 	seen := make([]bool, n)
 	lost = n
 	for _, list := range lists {
@@ -45,7 +45,7 @@ func countStarts(n int, lists ...[]begun) (lost, again int) {
 }
 
 // leastShare returns the smallest share of all, relative to a fair share.
-func leastShare(lists ...[]begun) float64 {
+func leastShare(lists ...[]jobStart) float64 {
 	least, sum := math.MaxInt, 0
 	for _, list := range lists {
 		least = min(least, len(list))
@@ -59,7 +59,7 @@ func leastShare(lists ...[]begun) float64 {
 
 // slotsBusy returns the share of slots that handlers occupied in the steady state: from a fifth to four fifths of all
 // starts. It is 0 when the jobs do not fill the slots often enough to have a steady state.
-func slotsBusy(slots int, hold time.Duration, lists ...[]begun) float64 {
+func slotsBusy(slots int, hold time.Duration, lists ...[]jobStart) float64 {
 	const turns = 5
 	var at []int64
 	for _, list := range lists {
@@ -80,7 +80,7 @@ func slotsBusy(slots int, hold time.Duration, lists ...[]begun) float64 {
 }
 
 // lapsOf returns the times from the sending of jobs to their first start, in the order of the jobs, without the first.
-func lapsOf(sent []int64, list []begun, without int) []time.Duration {
+func lapsOf(sent []int64, list []jobStart, without int) []time.Duration {
 	first := make([]int64, len(sent))
 	for _, b := range list {
 		if b.N >= 0 && b.N < len(first) && (first[b.N] == 0 || b.At < first[b.N]) {

@@ -41,10 +41,10 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-func starts(numbers ...int) []begun {
-	var list []begun
+func starts(numbers ...int) []jobStart {
+	var list []jobStart
 	for i, n := range numbers {
-		list = append(list, begun{N: n, At: int64(i)})
+		list = append(list, jobStart{N: n, At: int64(i)})
 	}
 	return list
 }
@@ -52,14 +52,14 @@ func starts(numbers ...int) []begun {
 func TestCountStarts(t *testing.T) {
 	for _, c := range []struct {
 		n           int
-		lists       [][]begun
+		lists       [][]jobStart
 		lost, again int
 	}{
 		{3, nil, 3, 0},
-		{3, [][]begun{starts(0, 1, 2)}, 0, 0},
-		{3, [][]begun{starts(0, 2), starts(2)}, 1, 1}, // as many starts as jobs, but one is missing
-		{2, [][]begun{starts(0, 0, 0), starts(1)}, 0, 2},
-		{2, [][]begun{starts(0, 1, 2, -1)}, 0, 2}, // jobs that were never added
+		{3, [][]jobStart{starts(0, 1, 2)}, 0, 0},
+		{3, [][]jobStart{starts(0, 2), starts(2)}, 1, 1}, // as many starts as jobs, but one is missing
+		{2, [][]jobStart{starts(0, 0, 0), starts(1)}, 0, 2},
+		{2, [][]jobStart{starts(0, 1, 2, -1)}, 0, 2}, // jobs that were never added
 	} {
 		if lost, again := countStarts(c.n, c.lists...); lost != c.lost || again != c.again {
 			t.Errorf("of %d jobs and the starts %v %d are lost and %d again, not %d and %d", c.n, c.lists, lost, again, c.lost, c.again)
@@ -69,14 +69,14 @@ func TestCountStarts(t *testing.T) {
 
 func TestLeastShare(t *testing.T) {
 	for _, c := range []struct {
-		lists [][]begun
+		lists [][]jobStart
 		want  float64
 	}{
-		{[][]begun{starts(0, 1), starts(2, 3)}, 1},
-		{[][]begun{starts(0, 1, 2), starts(3)}, 0.5},
-		{[][]begun{starts(0, 1, 2), nil}, 0},
-		{[][]begun{nil, nil}, 0},
-		{[][]begun{starts(0), starts(1), starts(2), starts(3, 4, 5, 6, 7)}, 0.5},
+		{[][]jobStart{starts(0, 1), starts(2, 3)}, 1},
+		{[][]jobStart{starts(0, 1, 2), starts(3)}, 0.5},
+		{[][]jobStart{starts(0, 1, 2), nil}, 0},
+		{[][]jobStart{nil, nil}, 0},
+		{[][]jobStart{starts(0), starts(1), starts(2), starts(3, 4, 5, 6, 7)}, 0.5},
 	} {
 		if got := leastShare(c.lists...); got != c.want {
 			t.Errorf("the least share of %v is %v, not %v", c.lists, got, c.want)
@@ -87,24 +87,24 @@ func TestLeastShare(t *testing.T) {
 func TestSlotsBusy(t *testing.T) {
 	const slots, hold = 10, time.Second
 	// waves of as many starts as there are slots, each the time apart after the one before
-	waves := func(n int, apart time.Duration) []begun {
-		var list []begun
+	waves := func(n int, apart time.Duration) []jobStart {
+		var list []jobStart
 		for i := range n * slots {
-			list = append(list, begun{N: i, At: int64(time.Duration(i/slots) * apart)})
+			list = append(list, jobStart{N: i, At: int64(time.Duration(i/slots) * apart)})
 		}
 		return list
 	}
 	half := waves(100, 2*hold)
 	for _, c := range []struct {
 		what  string
-		lists [][]begun
+		lists [][]jobStart
 		want  float64
 	}{
-		{"full", [][]begun{waves(100, hold)}, 1},
-		{"half full", [][]begun{half}, 0.5},
-		{"half full, told by two processes", [][]begun{half[:300], half[300:]}, 0.5},
-		{"too few", [][]begun{waves(4, hold)}, 0},
-		{"all at once", [][]begun{waves(100, 0)}, 0},
+		{"full", [][]jobStart{waves(100, hold)}, 1},
+		{"half full", [][]jobStart{half}, 0.5},
+		{"half full, told by two processes", [][]jobStart{half[:300], half[300:]}, 0.5},
+		{"too few", [][]jobStart{waves(4, hold)}, 0},
+		{"all at once", [][]jobStart{waves(100, 0)}, 0},
 	} {
 		if got := slotsBusy(slots, hold, c.lists...); got != c.want {
 			t.Errorf("%s: %v are busy, not %v", c.what, got, c.want)
@@ -114,7 +114,7 @@ func TestSlotsBusy(t *testing.T) {
 
 func TestLapsOf(t *testing.T) {
 	sent := []int64{100, 200, 300, 400, 500}
-	list := []begun{{N: 4, At: 590}, {N: 2, At: 320}, {N: 2, At: 310}, {N: 0, At: 101}, {N: 1, At: 250}, {N: 9, At: 1}, {N: -1, At: 1}}
+	list := []jobStart{{N: 4, At: 590}, {N: 2, At: 320}, {N: 2, At: 310}, {N: 0, At: 101}, {N: 1, At: 250}, {N: 9, At: 1}, {N: -1, At: 1}}
 	got := lapsOf(sent, list, 1)
 	// without the first, the one that never started, and the second start of one
 	if want := []time.Duration{50, 10, 90}; !slices.Equal(got, want) {

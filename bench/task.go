@@ -22,8 +22,8 @@ type task struct {
 	command []string // of the process when it is not this program
 }
 
-// begun is the start of a job in a worker process.
-type begun struct {
+// jobStart is the start of a job in a worker process.
+type jobStart struct {
 	N  int   // of the payload
 	At int64 // nanoseconds since 1970, of the clock that the processes of a machine share
 }
@@ -34,7 +34,7 @@ type report struct {
 	PeakRSS int64         // bytes, at done
 	Stalled time.Duration // of a drain that gave up missing jobs: how long it waited for them in vain
 	Errors  int           // of handlers, inserts and the library, when the process continued after them
-	Begun   []begun       // the observed starts, including repeated ones
+	Begun   []jobStart    // the observed starts, including repeated ones
 	Sent    []int64       // when each job was sent, by its number, as of begun.At
 	Laps    []int64       // nanoseconds, of roles that measure themselves
 }

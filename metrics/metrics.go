@@ -20,13 +20,13 @@ import (
 // Metrics holds the counts and durations of this process's work with a queue. Make it with [New], register it with Prometheus,
 // and open the engine with its [Metrics.Observer]. One Metrics can serve several stores. It may be used concurrently.
 type Metrics struct {
-	names    labels.Names
-	all      []prometheus.Collector
-	jobs     jobMetrics
-	rescues  rescueMetrics
-	turns    turnMetrics
-	database databaseMetrics
-	wakeUps  *prometheus.CounterVec
+	names        labels.Names
+	all          []prometheus.Collector
+	jobs         jobMetrics
+	rescues      rescueMetrics
+	transactions transactionMetrics
+	database     databaseMetrics
+	wakeUps      *prometheus.CounterVec
 }
 
 // jobMetrics holds the metrics with the labels queue and kind.
@@ -43,9 +43,9 @@ type rescueMetrics struct {
 	attempts, jobs *prometheus.CounterVec
 }
 
-// turnMetrics holds the metrics of the runner's transactions.
-type turnMetrics struct {
-	took              prometheus.Histogram
+// transactionMetrics holds the metrics of the runner's transactions.
+type transactionMetrics struct {
+	duration          prometheus.Histogram
 	recorded, claimed prometheus.Histogram
 	promoted          prometheus.Counter
 }
@@ -85,10 +85,10 @@ func New() *Metrics {
 	m.jobs.runs = add(m, histograms("sqluice_run_seconds", "Duration of the attempts that ended in this process.", seconds(), job...))
 	m.rescues.attempts = add(m, counters("sqluice_rescued_attempts_total", "Attempts of other workers that this process rescued: the worker crashed (its process is gone) or its lease is lost (expired).", "reason"))
 	m.rescues.jobs = add(m, counters("sqluice_rescued_jobs_total", "Jobs of dead workers that this process rescued, by their new status.", "status"))
-	m.turns.took = add(m, histogram("sqluice_turn_seconds", "Duration of the runner's transactions, which record finished attempts and claim jobs.", databaseSeconds()))
-	m.turns.recorded = add(m, histogram("sqluice_turn_recorded_attempts", "Number of finished attempts that one of the runner's transactions recorded.", sizes()))
-	m.turns.claimed = add(m, histogram("sqluice_turn_claimed_jobs", "Number of jobs that one of the runner's transactions claimed.", sizes()))
-	m.turns.promoted = add(m, prometheus.NewCounter(prometheus.CounterOpts{
+	m.transactions.duration = add(m, histogram("sqluice_turn_seconds", "Duration of the runner's transactions, which record finished attempts and claim jobs.", databaseSeconds()))
+	m.transactions.recorded = add(m, histogram("sqluice_turn_recorded_attempts", "Number of finished attempts that one of the runner's transactions recorded.", sizes()))
+	m.transactions.claimed = add(m, histogram("sqluice_turn_claimed_jobs", "Number of jobs that one of the runner's transactions claimed.", sizes()))
+	m.transactions.promoted = add(m, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "sqluice_promoted_jobs_total", Help: "Scheduled jobs that this process promoted to pending because they were due.",
 	}))
 	m.database.writes = add(m, histogram("sqluice_batch_writes", "Number of writes of this process that shared a transaction.", sizes()))
@@ -180,10 +180,10 @@ func (m *Metrics) onExpired(e jobs.Expired) {
 }
 
 func (m *Metrics) onTurned(t jobs.Turned) {
-	m.turns.took.Observe(t.Took.Seconds())
-	m.turns.recorded.Observe(float64(t.Recorded))
-	m.turns.claimed.Observe(float64(t.Claimed))
-	m.turns.promoted.Add(float64(t.Promoted))
+	m.transactions.duration.Observe(t.Took.Seconds())
+	m.transactions.recorded.Observe(float64(t.Recorded))
+	m.transactions.claimed.Observe(float64(t.Claimed))
+	m.transactions.promoted.Add(float64(t.Promoted))
 }
 
 func (m *Metrics) onCommitted(writes int, took time.Duration) {

@@ -90,7 +90,7 @@ func (t *Telemetry) Enqueue(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 // error of the handler, without the values that the kind marks as sensitive: see [jobs.Job.Withhold].
 func (t *Telemetry) Run(next jobs.RunFunc) jobs.RunFunc {
 	return func(ctx context.Context, job jobs.Job) error {
-		ctx, span := t.begin(ctx, job)
+		ctx, span := t.startSpan(ctx, job)
 		returned := false
 		defer func() {
 			// A recover here would lose the stack of the attempt's error.
@@ -107,7 +107,7 @@ func (t *Telemetry) Run(next jobs.RunFunc) jobs.RunFunc {
 	}
 }
 
-func (t *Telemetry) begin(ctx context.Context, job jobs.Job) (context.Context, trace.Span) {
+func (t *Telemetry) startSpan(ctx context.Context, job jobs.Job) (context.Context, trace.Span) {
 	attributes := append(common("run", "process", job.Queue, job.Kind),
 		attribute.String("messaging.message.id", strconv.FormatInt(job.ID, 10)),
 		attribute.Int("sqluice.attempt", job.Attempt), attribute.Int("sqluice.max_attempts", job.MaxAttempts))

@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// placed is the answer to a new order.
-type placed struct {
+// orderReceipt is the answer to a new order.
+type orderReceipt struct {
 	order
 	Job int64 `json:"job"`
 }
@@ -37,7 +37,7 @@ func (s *shop) postOrder(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "customer and item must have 1 to 200 characters each; nothing else can be given", http.StatusBadRequest)
 		return
 	}
-	answer := placed{order: o}
+	answer := orderReceipt{order: o}
 	ctx := r.Context()
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
 		if err := insertOrder(ctx, tx, &answer.order); err != nil {

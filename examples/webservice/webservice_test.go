@@ -86,7 +86,7 @@ func (s *service) ended(t *testing.T) error {
 	}
 }
 
-func post(t *testing.T, url, body string) (int, placed) {
+func post(t *testing.T, url, body string) (int, orderReceipt) {
 	t.Helper()
 	response, err := http.Post(url+"/orders", "application/json", strings.NewReader(body))
 	if err != nil {
@@ -97,7 +97,7 @@ func post(t *testing.T, url, body string) (int, placed) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var answer placed
+	var answer orderReceipt
 	if response.StatusCode == http.StatusCreated {
 		if err := json.Unmarshal(data, &answer); err != nil {
 			t.Fatalf("%v in %q", err, data)
