@@ -7,8 +7,9 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/cipher"
 )
 
-// hide prepares the texts and results of ends for storage.
-func hide(ctx context.Context, q db.Querier, ends []*End) error {
+// Hide prepares the texts and results of ends for Finish: it removes the values that their kinds mark as sensitive, and encrypts the rest.
+// It runs in the transaction that records the ends, because any process may set marks.
+func Hide(ctx context.Context, q db.Querier, ends []*End) error {
 	if err := withhold(ctx, q, ends); err != nil {
 		return err
 	}

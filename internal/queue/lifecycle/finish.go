@@ -14,13 +14,10 @@ import (
 // largeResult is the length in bytes above which a result is written by itself.
 const largeResult = 32 << 10
 
-// Finish writes the ends of attempts, for every way in which a worker ends one. It returns the ends that were refused because
+// Finish writes the ends of attempts as they are, for every way in which a worker ends one: Hide comes before it. It returns the ends that were refused because
 // the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are rarer, one by
 // one. It adds to made only changes that happen here, and not those recorded before.
 func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, made *Transitions) (lost []*End, err error) {
-	if err := hide(ctx, q, ends); err != nil {
-		return nil, err
-	}
 	f := finisher{q: q, now: now, made: made}
 	plain, withResult, returned, dropped := groups{}, groups{}, groups{}, groups{}
 	for i, e := range ends {

@@ -56,7 +56,11 @@ func (c *cycle) exchange() *engine.Exchange {
 		x.Returning = slices.ContainsFunc(ended, func(a *Attempt) bool { return a.end.Fate.Returns() })
 		x.Releasing = slices.ContainsFunc(ended, func(a *Attempt) bool { return a.job.UniqueKey != "" })
 		x.Record = func(ctx context.Context, q db.Querier) (err error) {
-			if c.did.lost, err = lifecycle.Finish(ctx, c.env.store, q, c.did.now, c.completer.ends(ended), c.did.left); err != nil {
+			ends := c.completer.ends(ended)
+			if err = lifecycle.Hide(ctx, q, ends); err == nil {
+				c.did.lost, err = lifecycle.Finish(ctx, c.env.store, q, c.did.now, ends, c.did.left)
+			}
+			if err != nil {
 				return fmt.Errorf("record ends of attempts: %w", err)
 			}
 			return nil

@@ -195,6 +195,9 @@ func (e *engine) finish(ctx context.Context, at time.Time, ends []*lifecycle.End
 	var lost []*lifecycle.End
 	err = e.store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		made := lifecycle.NewTransitions()
+		if err = lifecycle.Hide(ctx, q, theirs); err != nil {
+			return err
+		}
 		if lost, err = lifecycle.Finish(ctx, e.store, q, at, theirs, made); err != nil {
 			return err
 		}
