@@ -116,7 +116,7 @@ func (a *Attempt) prevented() error {
 	if a.job.StartBy.IsZero() || a.env.store.Now().Before(a.job.StartBy) {
 		return nil
 	}
-	return &verdict{kind: verdictExpired, err: errors.New(lifecycle.NotStartedBy(a.job.StartBy))}
+	return &verdict{fate: lifecycle.FateCancel, cause: jobtype.CauseExpired, err: errors.New(lifecycle.NotStartedBy(a.job.StartBy))}
 }
 
 // ready decrypts the payload. Its error says why the handler must not be called: this worker does not know the payload's version or lacks

@@ -43,20 +43,37 @@ func (a *Attempt) judge(err error, stack string) (end lifecycle.End) {
 	switch {
 	case stack != "":
 		return a.failed(end, err, jobtype.CausePanic)
+	case errors.As(err, &said) && !errors.Is(why, jobtype.ErrLeaseLost):
+		return a.follow(end, said)
+	case interrupt(&end, why):
+		return end
+	default:
+		return a.failed(end, err, causeOf(why))
+	}
+}
+
+// interrupt sets the fate of an attempt whose context ended for a reason that is no failure of the handler: it returns false for any other
+// reason.
+func interrupt(end *lifecycle.End, why error) bool {
+	switch {
 	case errors.Is(why, jobtype.ErrLeaseLost):
 		end.Fate = lifecycle.FateLost
-	case errors.As(err, &said):
-		return a.follow(end, said)
 	case errors.Is(why, jobtype.ErrCancelRequested):
 		end.Fate = lifecycle.FateCancel
 	case errors.Is(why, jobtype.ErrStopping):
 		end.Fate, end.Message, end.Output = lifecycle.FateRelease, "", nil // the job is not charged with an error that a stop causes
-	case errors.Is(why, jobtype.ErrTimeout):
-		return a.failed(end, err, jobtype.CauseTimeout)
 	default:
-		return a.failed(end, err, jobtype.CauseError)
+		return false
 	}
-	return end
+	return true
+}
+
+// causeOf returns the cause of a failure whose context had ended for a reason, or had not ended.
+func causeOf(why error) jobtype.Cause {
+	if errors.Is(why, jobtype.ErrTimeout) {
+		return jobtype.CauseTimeout
+	}
+	return jobtype.CauseError
 }
 
 // unjudged returns the end of an attempt whose error, panic value or RetryDelay called runtime.Goexit.
@@ -75,22 +92,10 @@ func (a *Attempt) unjudged() lifecycle.End {
 // separate goroutine, which has a second to answer; otherwise DefaultRetryDelay applies.
 func (a *Attempt) overrun(why error, after time.Duration) lifecycle.End {
 	end := lifecycle.End{Job: &a.job, Message: fmt.Sprintf("%v; the handler went on for %s", why, after)}
-	switch {
-	case errors.Is(why, jobtype.ErrLeaseLost):
-		end.Fate = lifecycle.FateLost
-		return end
-	case errors.Is(why, jobtype.ErrCancelRequested):
-		end.Fate = lifecycle.FateCancel
-		return end
-	case errors.Is(why, jobtype.ErrStopping):
-		end.Fate, end.Message = lifecycle.FateRelease, ""
+	if interrupt(&end, why) {
 		return end
 	}
-	cause := jobtype.CauseError
-	if errors.Is(why, jobtype.ErrTimeout) {
-		cause = jobtype.CauseTimeout
-	}
-	return a.failedWith(end, cause, why, func(job jobtype.Job, err error) time.Duration {
+	return a.failedWith(end, causeOf(why), why, func(job jobtype.Job, err error) time.Duration {
 		if delay, ok := callback.Within(retryDelayWithin, func() time.Duration { return a.handler.RetryDelay(job, err) }); ok {
 			return delay
 		}
@@ -100,22 +105,17 @@ func (a *Attempt) overrun(why error, after time.Duration) lifecycle.End {
 
 // follow applies the handler's verdict to the end.
 func (a *Attempt) follow(end lifecycle.End, said *verdict) lifecycle.End {
-	switch said.kind {
-	case verdictSnooze:
-		end.Fate, end.Delay, end.Message, end.Output = lifecycle.FateSnooze, said.delay, reasonOf(said.err), nil
-	case verdictUnable:
-		end.Fate, end.Spread, end.Message = lifecycle.FateUnable, unableSpread(), core.Clean(said.err.Error(), redact.MostText)
-	case verdictCancel:
-		end.Fate, end.Message = lifecycle.FateCancel, reasonOf(said.err)
-	case verdictDiscard:
-		end.Fate, end.Cause, end.Message = lifecycle.FateFail, jobtype.CauseError, core.Clean(said.err.Error(), redact.MostText)
-	case verdictRetry:
-		end.Message = core.Clean(said.err.Error(), redact.MostText)
-		return a.failedWith(end, jobtype.CauseError, said.err, func(jobtype.Job, error) time.Duration { return said.delay })
-	case verdictExpired:
-		end.Fate, end.Cause = lifecycle.FateCancel, jobtype.CauseExpired
-	case verdictDecode:
-		return a.failed(end, said.err, jobtype.CauseDecode)
+	if said.cause == jobtype.CauseDecode {
+		return a.failed(end, said.err, said.cause)
+	}
+	end.Fate, end.Cause, end.Message = said.fate, said.cause, reasonOf(said.err)
+	switch said.fate {
+	case lifecycle.FateSnooze:
+		end.Delay, end.Output = said.delay, nil
+	case lifecycle.FateUnable:
+		end.Spread = unableSpread()
+	case lifecycle.FateRetry:
+		return a.failedWith(end, said.cause, said.err, func(jobtype.Job, error) time.Duration { return said.delay })
 	}
 	return end
 }

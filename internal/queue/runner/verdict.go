@@ -5,41 +5,30 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// verdict is an error with which a handler decides about its job.
+// verdict is an error with which a handler decides about its job, or the runner before it calls the handler.
 type verdict struct {
-	kind  verdictKind
+	fate  lifecycle.Fate
+	cause jobtype.Cause // as in [lifecycle.End]; CauseDecode keeps the delay of the kind
 	delay time.Duration
 	err   error
 }
 
-type verdictKind int
-
-const (
-	verdictSnooze verdictKind = iota
-	verdictCancel
-	verdictDiscard
-	verdictRetry
-	verdictDecode
-	verdictUnable
-	verdictExpired // only the runner sets it
-)
-
 func (v *verdict) Error() string {
-	switch v.kind {
-	case verdictSnooze:
-		if v.err != nil {
-			return fmt.Sprintf("snooze for %s: %v", v.delay, v.err)
-		}
-		return fmt.Sprintf("snooze for %s", v.delay)
-	case verdictCancel:
-		return fmt.Sprintf("cancel: %v", v.err)
-	case verdictDiscard:
-		return fmt.Sprintf("discard: %v", v.err)
-	case verdictDecode, verdictUnable, verdictExpired:
+	switch {
+	case v.fate == lifecycle.FateUnable, v.cause == jobtype.CauseDecode, v.cause == jobtype.CauseExpired:
 		return v.err.Error()
+	case v.fate == lifecycle.FateSnooze && v.err == nil:
+		return fmt.Sprintf("snooze for %s", v.delay)
+	case v.fate == lifecycle.FateSnooze:
+		return fmt.Sprintf("snooze for %s: %v", v.delay, v.err)
+	case v.fate == lifecycle.FateCancel:
+		return fmt.Sprintf("cancel: %v", v.err)
+	case v.fate == lifecycle.FateFail:
+		return fmt.Sprintf("discard: %v", v.err)
 	default:
 		return fmt.Sprintf("retry in %s: %v", v.delay, v.err)
 	}
@@ -49,18 +38,18 @@ func (v *verdict) Unwrap() error { return v.err }
 
 // Snooze returns the error of jobs.Snooze and jobs.SnoozeBecause.
 func Snooze(d time.Duration, reason error) error {
-	return &verdict{kind: verdictSnooze, delay: max(0, d), err: reason}
+	return &verdict{fate: lifecycle.FateSnooze, delay: max(0, d), err: reason}
 }
 
 // Cancel returns the error of jobs.Cancel.
-func Cancel(err error) error { return &verdict{kind: verdictCancel, err: err} }
+func Cancel(err error) error { return &verdict{fate: lifecycle.FateCancel, err: err} }
 
 // Discard returns the error of jobs.Discard.
 func Discard(err error) error {
 	if err == nil {
 		err = errors.New("discarded by its handler")
 	}
-	return &verdict{kind: verdictDiscard, err: err}
+	return &verdict{fate: lifecycle.FateFail, cause: jobtype.CauseError, err: err}
 }
 
 // RetryIn returns the error of jobs.RetryIn.
@@ -68,19 +57,21 @@ func RetryIn(d time.Duration, err error) error {
 	if err == nil {
 		err = errors.New("to be retried")
 	}
-	return &verdict{kind: verdictRetry, delay: d, err: err}
+	return &verdict{fate: lifecycle.FateRetry, cause: jobtype.CauseError, delay: d, err: err}
 }
 
 // Undecoded returns the error of an attempt whose payload does not fit the handler's type. It is retried like other errors: in a
 // rolling deploy the next worker may have a type that fits.
-func Undecoded(err error) error { return &verdict{kind: verdictDecode, err: err} }
+func Undecoded(err error) error {
+	return &verdict{fate: lifecycle.FateRetry, cause: jobtype.CauseDecode, err: err}
+}
 
 // Unable returns the error of jobs.Unable.
 func Unable(err error) error {
 	if err == nil {
 		err = errors.New("the worker cannot run the job")
 	}
-	return &verdict{kind: verdictUnable, err: err}
+	return &verdict{fate: lifecycle.FateUnable, err: err}
 }
 
 // FateOf returns the fate that a handler's error asks for: see jobs.FateOf.
@@ -92,16 +83,5 @@ func FateOf(err error) jobtype.Fate {
 	if !errors.As(err, &said) {
 		return jobtype.FateRetry
 	}
-	switch said.kind {
-	case verdictSnooze:
-		return jobtype.FateSnoozed
-	case verdictUnable:
-		return jobtype.FateUnable
-	case verdictCancel:
-		return jobtype.FateCancelled
-	case verdictDiscard:
-		return jobtype.FateFailed
-	default:
-		return jobtype.FateRetry
-	}
+	return said.fate.Public()
 }
