@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,45 +52,23 @@ type timedStore struct {
 }
 
 // Exchange measures a cycle that claims a job, or its claiming statements.
-func (s *timedStore) Exchange(ctx context.Context, x *port.Exchange) error {
-	var claims timedClaims
-	x.Each(func(fn port.Func) port.Func {
-		return func(ctx context.Context, q db.Querier) error { return fn(ctx, &timedQuerier{q, &claims}) }
-	})
-	begin, start := x.Begin, time.Now()
-	x.Begin = func() {
-		claims = timedClaims{} // the store may run it again
-		begin()
+func (s *timedStore) Exchange(ctx context.Context, p port.Plan) (port.Outcome, error) {
+	var spent time.Duration // all runs count: the store may run it again
+	p.Ran = func(name string, took time.Duration, _ error) {
+		if name == "ClaimJobs" {
+			spent += took
+		}
 	}
-	err := s.Store.Exchange(ctx, x)
-	if err == nil && claims.claimed {
+	start := time.Now()
+	out, err := s.Store.Exchange(ctx, p)
+	if err == nil && slices.ContainsFunc(out.Claimed, func(rows []db.ClaimJobsRow) bool { return len(rows) > 0 }) {
 		lap := time.Since(start)
 		if s.statements {
-			lap = claims.spent
+			lap = spent
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.laps = append(s.laps, lap.Nanoseconds())
 	}
-	return err
-}
-
-// timedClaims measures the claims of one cycle.
-type timedClaims struct {
-	claimed bool
-	spent   time.Duration
-}
-
-// timedQuerier measures claims.
-type timedQuerier struct {
-	db.Querier
-	claims *timedClaims
-}
-
-func (q *timedQuerier) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
-	begin := time.Now()
-	rows, err := q.Querier.ClaimJobs(ctx, arg)
-	q.claims.spent += time.Since(begin)
-	q.claims.claimed = q.claims.claimed || len(rows) > 0
-	return rows, err
+	return out, err
 }

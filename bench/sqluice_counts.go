@@ -30,9 +30,15 @@ func (u uncounted) Write(ctx context.Context, fn func(context.Context, db.Querie
 	return u.Store.Write(ctx, withoutNotes(fn))
 }
 
-func (u uncounted) Exchange(ctx context.Context, x *port.Exchange) error {
-	x.Each(withoutNotes)
-	return u.Store.Exchange(ctx, x)
+func (u uncounted) Exchange(ctx context.Context, p port.Plan) (port.Outcome, error) {
+	if after := p.After; after != nil {
+		p.After = func(ctx context.Context, q db.Querier, out *port.Outcome) error {
+			err := after(ctx, q, out)
+			out.Changes = ""
+			return err
+		}
+	}
+	return u.Store.Exchange(ctx, p)
 }
 
 func withoutNotes(fn port.Func) port.Func {

@@ -755,13 +755,6 @@ func (q timed) ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]
 	return value, err
 }
 
-func (q timed) ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobIDsParams) ([]int64, error) {
-	began := time.Now()
-	value, err := q.own.ListClaimableJobIDs(ctx, arg)
-	q.hook("ListClaimableJobIDs", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error) {
 	began := time.Now()
 	value, err := q.own.ListClaimableQueues(ctx, arg)
@@ -1137,6 +1130,13 @@ func (q timed) PauseSchedule(ctx context.Context, arg PauseScheduleParams) (int6
 	began := time.Now()
 	value, err := q.own.PauseSchedule(ctx, arg)
 	q.hook("PauseSchedule", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) PeekJobs(ctx context.Context, arg PeekJobsParams) ([]PeekJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.PeekJobs(ctx, arg)
+	q.hook("PeekJobs", time.Since(began), err)
 	return value, err
 }
 

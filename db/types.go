@@ -89,7 +89,6 @@ type (
 	ListAuditFromParams           = sqlite.ListAuditFromParams
 	ListAuditOfJobParams          = sqlite.ListAuditOfJobParams
 	ListAuditParams               = sqlite.ListAuditParams
-	ListClaimableJobIDsParams     = sqlite.ListClaimableJobIDsParams
 	ListClaimableQueuesParams     = sqlite.ListClaimableQueuesParams
 	ListDueJobIDsParams           = sqlite.ListDueJobIDsParams
 	ListDueSchedulesParams        = sqlite.ListDueSchedulesParams
@@ -144,6 +143,8 @@ type (
 	Pause                         = sqlite.Pause
 	PauseParams                   = sqlite.PauseParams
 	PauseScheduleParams           = sqlite.PauseScheduleParams
+	PeekJobsParams                = sqlite.PeekJobsParams
+	PeekJobsRow                   = sqlite.PeekJobsRow
 	PromoteDueJobsParams          = sqlite.PromoteDueJobsParams
 	PromoteListedJobsParams       = sqlite.PromoteListedJobsParams
 	PutOffJobParams               = sqlite.PutOffJobParams

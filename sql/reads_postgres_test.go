@@ -94,8 +94,8 @@ func looks(now int64) []look {
 			_, err := q.ListDueJobIDs(ctx, dbpostgres.ListDueJobIDsParams{Now: now, N: n})
 			return err
 		}},
-		{name: "ListClaimableJobIDs", run: func(ctx context.Context, q *dbpostgres.Queries) error {
-			_, err := q.ListClaimableJobIDs(ctx, dbpostgres.ListClaimableJobIDsParams{Kinds: kinds, Queue: "default", Now: now, N: n})
+		{name: "PeekJobs", run: func(ctx context.Context, q *dbpostgres.Queries) error {
+			_, err := q.PeekJobs(ctx, dbpostgres.PeekJobsParams{Kinds: kinds, Queue: "default", Now: now, N: n})
 			return err
 		}},
 		{name: "ListOverdueJobIDs", run: func(ctx context.Context, q *dbpostgres.Queries) error {

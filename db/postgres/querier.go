@@ -257,8 +257,6 @@ type Querier interface {
 	ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error)
 	// ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
 	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
-	// ListClaimableJobIDs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them.
-	ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobIDsParams) ([]int64, error)
 	// ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
 	// a JSON list. Its cost grows with the list.
 	ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error)
@@ -384,6 +382,8 @@ type Querier interface {
 	Pause(ctx context.Context, arg PauseParams) (int64, error)
 	// PauseSchedule stops a schedule. Zero rows mean that it was paused already, or is not there.
 	PauseSchedule(ctx context.Context, arg PauseScheduleParams) (int64, error)
+	// PeekJobs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them. It locks none.
+	PeekJobs(ctx context.Context, arg PeekJobsParams) ([]PeekJobsRow, error)
 	// PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 	PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error)
 	// PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.

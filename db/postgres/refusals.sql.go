@@ -91,53 +91,6 @@ func (q *Queries) DeleteOldRefusals(ctx context.Context) (int64, error) {
 	return result.RowsAffected(), nil
 }
 
-const listClaimableJobIDs = `-- name: ListClaimableJobIDs :many
-SELECT c.id FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
-CROSS JOIN LATERAL (
-    SELECT j.id, j.priority, j.run_after FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = $2 AND j.kind = k.value
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $2 AND h.kind = '')
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $2 AND g.kind = k.value)
-      AND j.run_after <= $3
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > $3 LIMIT 1 OFFSET 0)
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT $4
-) AS c
-ORDER BY c.priority DESC, c.run_after, c.id LIMIT $4
-`
-
-type ListClaimableJobIDsParams struct {
-	Kinds string `json:"kinds"`
-	Queue string `json:"queue"`
-	Now   int64  `json:"now"`
-	N     int64  `json:"n"`
-}
-
-// ListClaimableJobIDs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them.
-func (q *Queries) ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobIDsParams) ([]int64, error) {
-	rows, err := q.db.Query(ctx, listClaimableJobIDs,
-		arg.Kinds,
-		arg.Queue,
-		arg.Now,
-		arg.N,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listDueJobIDs = `-- name: ListDueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
 WHERE d.status = 'scheduled' AND d.run_after <= $1
@@ -336,6 +289,58 @@ func (q *Queries) NoteRefusal(ctx context.Context, arg NoteRefusalParams) error 
 		arg.AgainAt,
 	)
 	return err
+}
+
+const peekJobs = `-- name: PeekJobs :many
+SELECT c.id, c.priority FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.run_after FROM sqluice_jobs AS j
+    WHERE j.status = 'pending' AND j.queue = $2 AND j.kind = k.value
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $2 AND h.kind = '')
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $2 AND g.kind = k.value)
+      AND j.run_after <= $3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > $3 LIMIT 1 OFFSET 0)
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT $4
+) AS c
+ORDER BY c.priority DESC, c.run_after, c.id LIMIT $4
+`
+
+type PeekJobsParams struct {
+	Kinds string `json:"kinds"`
+	Queue string `json:"queue"`
+	Now   int64  `json:"now"`
+	N     int64  `json:"n"`
+}
+
+type PeekJobsRow struct {
+	ID       int64 `json:"id"`
+	Priority int64 `json:"priority"`
+}
+
+// PeekJobs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them. It locks none.
+func (q *Queries) PeekJobs(ctx context.Context, arg PeekJobsParams) ([]PeekJobsRow, error) {
+	rows, err := q.db.Query(ctx, peekJobs,
+		arg.Kinds,
+		arg.Queue,
+		arg.Now,
+		arg.N,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PeekJobsRow
+	for rows.Next() {
+		var i PeekJobsRow
+		if err := rows.Scan(&i.ID, &i.Priority); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const promoteListedJobs = `-- name: PromoteListedJobs :execrows

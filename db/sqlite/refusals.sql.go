@@ -94,54 +94,6 @@ func (q *Queries) DeleteOldRefusals(ctx context.Context) (int64, error) {
 	return result.RowsAffected()
 }
 
-const listClaimableJobIDs = `-- name: ListClaimableJobIDs :many
-SELECT c.id FROM json_each(CAST(?1 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
-    SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = ?2 AND j.kind = k.value
-      AND j.run_after <= ?3
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > ?3 LIMIT 1 OFFSET 0)
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?4 AS BIGINT)
-)
-WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?2 AND h.kind IN ('', k.value))
-ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
-`
-
-type ListClaimableJobIDsParams struct {
-	Kinds string `json:"kinds"`
-	Queue string `json:"queue"`
-	Now   int64  `json:"now"`
-	N     int64  `json:"n"`
-}
-
-// ListClaimableJobIDs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them.
-func (q *Queries) ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobIDsParams) ([]int64, error) {
-	rows, err := q.db.QueryContext(ctx, listClaimableJobIDs,
-		arg.Kinds,
-		arg.Queue,
-		arg.Now,
-		arg.N,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listDueJobIDs = `-- name: ListDueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
 WHERE d.status = 'scheduled' AND d.run_after <= ?1
@@ -355,6 +307,59 @@ func (q *Queries) NoteRefusal(ctx context.Context, arg NoteRefusalParams) error 
 		arg.AgainAt,
 	)
 	return err
+}
+
+const peekJobs = `-- name: PeekJobs :many
+SELECT c.id, c.priority FROM json_each(CAST(?1 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
+    SELECT j.id FROM sqluice_jobs AS j
+    WHERE j.status = 'pending' AND j.queue = ?2 AND j.kind = k.value
+      AND j.run_after <= ?3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > ?3 LIMIT 1 OFFSET 0)
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?4 AS BIGINT)
+)
+WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?2 AND h.kind IN ('', k.value))
+ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
+`
+
+type PeekJobsParams struct {
+	Kinds string `json:"kinds"`
+	Queue string `json:"queue"`
+	Now   int64  `json:"now"`
+	N     int64  `json:"n"`
+}
+
+type PeekJobsRow struct {
+	ID       int64 `json:"id"`
+	Priority int64 `json:"priority"`
+}
+
+// PeekJobs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them. It locks none.
+func (q *Queries) PeekJobs(ctx context.Context, arg PeekJobsParams) ([]PeekJobsRow, error) {
+	rows, err := q.db.QueryContext(ctx, peekJobs,
+		arg.Kinds,
+		arg.Queue,
+		arg.Now,
+		arg.N,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PeekJobsRow
+	for rows.Next() {
+		var i PeekJobsRow
+		if err := rows.Scan(&i.ID, &i.Priority); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const promoteListedJobs = `-- name: PromoteListedJobs :execrows

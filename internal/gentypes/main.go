@@ -1,7 +1,12 @@
-// Command gentypes writes six files: db/types.go, an alias for every type that sqlc generated for SQLite; db/convert.go and
-// jobs/sqlite/convert.go, which make the parameters of one statement from those of another; db/timed.go, which times statements; jobs/postgres/queries.go, which gives the
-// generated PostgreSQL code those types; and internal/test/costs/counted_test.go, which counts statements. `make generate` runs it from the
-// root of the repository.
+// Command gentypes writes code beside that of sqlc. `make generate` runs it from the root of the repository.
+//
+//	db/types.go                           an alias for every type that sqlc generated for SQLite
+//	db/convert.go, jobs/sqlite/convert.go the parameters of one statement from those of another
+//	db/timed.go                           times statements
+//	jobs/postgres/queries.go              gives the generated PostgreSQL code the types of db
+//	db/postgres/texts.go, jobs/postgres/queued.go
+//	                                      the statements that the PostgreSQL engine sends together, as values
+//	internal/test/costs/counted_test.go   counts statements
 package main
 
 import (
@@ -29,6 +34,7 @@ func main() {
 		sqliteConverter("jobs/sqlite/convert.go"),
 		timer("db/sqlite/querier.go", "db/timed.go"),
 		adapter("db/postgres/querier.go", "jobs/postgres/queries.go"),
+		queuer("db/postgres", "db/postgres/texts.go", "jobs/postgres/queued.go"),
 		counter("db/sqlite/querier.go", "internal/test/costs/counted_test.go"),
 	)
 	if err != nil {

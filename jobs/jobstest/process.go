@@ -172,8 +172,12 @@ func (s processStore) Write(ctx context.Context, fn engine.Func) error {
 	return s.unlessDead(func() error { return s.Store.Write(ctx, fn) })
 }
 
-func (s processStore) Exchange(ctx context.Context, x *engine.Exchange) error {
-	return s.unlessDead(func() error { return s.Store.Exchange(ctx, x) })
+func (s processStore) Exchange(ctx context.Context, p engine.Plan) (out engine.Outcome, err error) {
+	err = s.unlessDead(func() (err error) {
+		out, err = s.Store.Exchange(ctx, p)
+		return err
+	})
+	return out, err
 }
 
 // WorkerLocks implements [engine.Store].

@@ -303,7 +303,7 @@ func (f *cursors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
 }
 
 // from runs a statement that looks for pending jobs from a queue's cursors on, and records its duration and row count.
-func (f *cursors) from(ctx context.Context, queue, kinds string, look func(cursors string) (jobs int, err error)) (view, error) {
+func (f *cursors) from(queue, kinds string, look func(cursors string) (jobs int, err error)) (view, error) {
 	v, err := f.view(queue, kinds)
 	if err != nil {
 		return v, err
@@ -311,11 +311,7 @@ func (f *cursors) from(ctx context.Context, queue, kinds string, look func(curso
 	began := f.now()
 	n, err := look(v.text)
 	if v.all && (err == nil || errors.Is(err, pgx.ErrNoRows)) {
-		took := f.now().Sub(began)
-		if p, ok := ctx.Value(inPipeline{}).(*pipelinePlace); ok && !p.began.IsZero() {
-			took = time.Since(p.began) // before that it waited for the other statements
-		}
-		f.looked(v.key, took, n)
+		f.looked(v.key, f.now().Sub(began), n)
 	}
 	return v, err
 }

@@ -24,7 +24,7 @@ func TestCursorsOfAPausedKind(t *testing.T) {
 	now := store.Now().Add(time.Hour).UnixMicro() // the jobs have been due for an hour
 	claim := func() (first int64) {
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-			rows, committed, err := store.Claims().ClaimJobs(ctx, q, db.ClaimJobsParams{
+			rows, committed, err := claimIn(ctx, store, q, db.ClaimJobsParams{
 				WorkerID: worker, LeaseUntil: now, Now: now, Kinds: key.kinds, Queue: key.queue, N: 10,
 			})
 			for _, row := range rows {

@@ -285,7 +285,7 @@ func TestCursorsOfWhatIsNotClaimed(t *testing.T) {
 			now := store.Now().Add(time.Hour) // the jobs have been due for an hour
 			var rows []db.ClaimJobsRow
 			var err error
-			rows, committed, err = store.Claims().ClaimJobs(ctx, q, db.ClaimJobsParams{
+			rows, committed, err = claimIn(ctx, store, q, db.ClaimJobsParams{
 				WorkerID: worker, LeaseUntil: now.Add(time.Hour).UnixMicro(), Now: now.UnixMicro(), Kinds: key.kinds, Queue: key.queue, N: 10,
 			})
 			if err != nil || len(rows) == 0 {
@@ -401,7 +401,7 @@ func TestLooksAtManyQueuesBeginAtTheCursors(t *testing.T) {
 		committed := func() {}
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
 			var rows []db.ClaimJobsRow
-			rows, committed, err = store.Claims().ClaimJobs(ctx, q, db.ClaimJobsParams{
+			rows, committed, err = claimIn(ctx, store, q, db.ClaimJobsParams{
 				WorkerID: worker, LeaseUntil: now, Now: now, Kinds: key.kinds, Queue: key.queue, N: n,
 			})
 			if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,118 +15,200 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// errNotPrepared stops a statement from being sent with others: see opening.
+// errNotPrepared is the error of a claim that cannot be sent with its commit.
 var errNotPrepared = errors.New("the statement is not prepared on its connection yet")
 
 // Exchange implements [engine.Store]. Each look is a round trip, so it uses the caller's last one: if a job has fallen due since,
 // the claims take nothing, and the next exchange promotes that job.
-func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
-	if x.Simple && !s.conns.unprepared.Load() && !s.conns.synchronous.Load() { // a hanging commit is asked about by transaction number
-		err := s.claimSimply(ctx, x)
-		if !errors.Is(err, errNotPrepared) {
+func (s *backend) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
+	x := &exchange{backend: s, plan: p}
+	err := errNotPrepared
+	if p.Simple && !s.conns.unprepared.Load() && !s.conns.synchronous.Load() { // a hanging commit is asked about by transaction number
+		err = s.writer.write(ctx, 1, x.claimAlone, nil)
+	}
+	if errors.Is(err, errNotPrepared) {
+		err = s.writer.write(ctx, 1, s.writer.transact, x.run)
+	}
+	if err == nil {
+		for i, v := range x.views {
+			s.cursors.claimed(v, core.Micros(x.out.Now), x.out.Claimed[i])
+		}
+	}
+	return x.out, err
+}
+
+// exchange carries out one plan.
+type exchange struct {
+	backend *backend
+	plan    engine.Plan
+	out     engine.Outcome
+	list    []queued
+	views   []view // of the claims
+}
+
+// begin forgets the results of an earlier run.
+func (x *exchange) begin() {
+	x.out = engine.Outcome{
+		Now: x.backend.Now(), Done: make([]engine.Completed, len(x.plan.Done)), Claimed: make([][]db.ClaimJobsRow, len(x.plan.Claims)),
+	}
+	x.list, x.views = nil, nil
+}
+
+// run carries out the plan in a transaction.
+func (x *exchange) run(ctx context.Context, t *transaction, q db.Querier) error {
+	t.cycle = true
+	x.begin()
+	if x.plan.Ran != nil {
+		q = db.Timed(q, x.plan.Ran)
+	}
+	if x.plan.Before != nil {
+		if err := x.plan.Before(ctx, q, x.out.Now); err != nil {
 			return err
 		}
 	}
-	return s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) error {
-		t.cycle = true
-		x.Begin()
-		steps := []engine.Func{x.Record}
-		if (x.Returning || x.Releasing) && x.Claiming {
-			if err := x.Record(ctx, q); err != nil {
-				return err
-			}
-			if x.Returning {
-				s.cursors.giveUp()
-			}
-			steps = nil
-		}
-		if x.Claiming {
-			if x.NoneDueBefore = x.Now + 1; x.IsDue() {
-				x.NoneDueBefore = 0
-				steps = append(steps, x.Promote)
-			}
-			steps = append(append(steps, x.Claims...), x.Look)
-		}
-		if err := t.together(ctx, q, steps); err != nil {
-			return err
-		}
-		if err := engine.InOrder(ctx, q, []engine.Func{x.Judge}); err != nil || x.Note == nil {
-			return err
-		}
-		return x.Note(ctx, s.writer.withCommit(t, q))
-	})
-}
-
-// claimSimply commits a single claim in one round trip, and then runs Judge and Note. It returns errNotPrepared when the
-// claim needs a whole transaction.
-func (s *backend) claimSimply(ctx context.Context, x *engine.Exchange) error {
-	err := s.writer.write(ctx, 1, s.writer.transactOne, func(ctx context.Context, _ *transaction, q db.Querier) error {
-		x.Begin()
-		x.NoneDueBefore = x.Now + 1
-		return engine.InOrder(ctx, q, x.Claims)
-	})
-	if err != nil || x.Keep != nil && x.Keep() {
+	if x.plan.Returns {
+		x.backend.cursors.giveUp()
+	}
+	if err := x.queue(); err != nil {
 		return err
 	}
-	return s.Write(ctx, x.Conclude)
+	if err := t.run(ctx, x.list, x.ran); err != nil || x.plan.After == nil {
+		return err
+	}
+	if err := x.plan.After(ctx, q, &x.out); err != nil || x.out.Changes == "" {
+		return err
+	}
+	return t.runAtCommit(ctx, queuedAddJobChanges(db.AddJobChangesParams{At: core.Micros(x.out.Now), Items: x.out.Changes}), x.ran)
 }
 
-// transactOne is transact for one statement: it sends BEGIN, settings, the statement and COMMIT in one round trip. It learns the
-// transaction's number only at the end, so it cannot ask for the outcome of a lost commit without an earlier round trip. Its error
-// means that nothing was committed, except for ErrUnknownOutcome and errors of fn.
-func (s *writer) transactOne(ctx context.Context, fn statements) (committed bool, err error) {
-	conn, err := s.conns.acquire(ctx)
+// queue makes the list of the plan's statements.
+func (x *exchange) queue() error {
+	now, p := x.out.Now, &x.plan
+	for i, c := range p.Done {
+		x.add("record ends of attempts", queuedCompletion(c, core.Micros(now), &x.out.Done[i]))
+	}
+	noneDueBefore := core.Micros(now) + 1
+	switch {
+	case p.Promote.IDs != nil:
+		x.add("promote due jobs", queuedPromoteListedJobs(p.Promote.Listed(now), &x.out.Promoted))
+	case p.Promote.N > 0 && p.Promote.IsDue(now):
+		noneDueBefore, x.out.Due = 0, true
+		x.add("promote due jobs", queuedPromoteDueJobs(p.Promote.Params(now), &x.out.Promoted))
+	}
+	for i, c := range p.Claims {
+		if err := x.addClaim(i, c, noneDueBefore); err != nil {
+			return err
+		}
+	}
+	if p.Look {
+		x.out.Looked = true
+		x.add("find the next due job", queuedGetNextRunAfter(&x.out.Next))
+	}
+	return nil
+}
+
+func (x *exchange) add(what string, s queued) {
+	s.what = what
+	x.list = append(x.list, s)
+}
+
+// addClaim adds the statement of a claim. A claim that is not of listed jobs begins where earlier claims stopped: see cursors.
+func (x *exchange) addClaim(i int, c engine.QueueClaim, noneDueBefore int64) error {
+	rows, now := &x.out.Claimed[i], x.out.Now
+	if c.IDs != nil {
+		x.add("claim jobs", queuedClaimListedJobs(x.plan.Claimer.Listed(c, now), rows))
+		return nil
+	}
+	v, err := x.backend.cursors.view(c.Queue, x.plan.Claimer.Kinds)
+	if err != nil {
+		return err
+	}
+	arg := x.plan.Claimer.Params(c, now, noneDueBefore)
+	arg.Cursors = v.text
+	s := queuedClaimJobs(arg, rows)
+	if v.all {
+		s.done = func(took time.Duration) { x.backend.cursors.looked(v.key, took, len(*rows)) }
+	}
+	x.views = append(x.views, v)
+	x.add("claim jobs", s)
+	return nil
+}
+
+// queuedCompletion returns the statement that records ends of attempts. now is in microseconds.
+func queuedCompletion(c engine.Completion, now int64, into *engine.Completed) queued {
+	switch {
+	case c.Drop:
+		return queuedDropCompletedJobs(c.Dropped(), &into.Removed)
+	case c.Results != "":
+		return queuedCompleteJobsWithResults(c.WithResults(now), &into.N)
+	default:
+		return queuedCompleteJobs(c.Plain(now), &into.N)
+	}
+}
+
+// ran reports a statement, and returns its error with what it was for.
+func (x *exchange) ran(s queued, took time.Duration, err error) error {
+	if x.plan.Ran != nil {
+		x.plan.Ran(s.name, took, err)
+	}
+	switch {
+	case err == nil && s.done != nil:
+		s.done(took)
+	case err != nil && s.what != "":
+		return fmt.Errorf("%s: %w", s.what, err)
+	}
+	return err
+}
+
+// claimAlone sends BEGIN, settings, the plan's only claim and COMMIT in one round trip. It learns the transaction's number only at the end,
+// so it cannot ask for the outcome of a lost commit without an earlier round trip. Its error means that nothing was committed, except
+// for ErrUnknownOutcome; it is errNotPrepared when the claim needs a whole transaction.
+func (x *exchange) claimAlone(ctx context.Context, _ statements) (committed bool, err error) {
+	conns := x.backend.conns
+	conn, err := conns.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer conn.Release() // closes it when the transaction is still open, as after an error
-	w := s.conns.watchPrompt(ctx, conn)
-	over := false // whether the transaction ended before its statement
-	q := s.conns.querier(opening{
-		watched: watched{conn.Conn(), w}, mode: s.conns.mode,
-		first: func() error { return errNotPrepared },
-		ahead: func(batch *pgx.Batch) func(pgx.BatchResults) error {
-			batch.Queue(control("begin"))
-			batch.Queue(control("one_statement"))
-			return func(results pgx.BatchResults) error {
-				err := errors.Join(takeOne(results), takeOne(results))
-				var server *pgconn.PgError
-				over = errors.As(err, &server)
-				return err
-			}
-		},
-		behind: func(batch *pgx.Batch) { batch.Queue(control("commit")) },
-	}, true)
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a write: %v", p)
-		}
-		if err = w.end(err); (broken(err) || err != nil && ctx.Err() != nil) && !pgconn.SafeToRetry(err) && !over {
-			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
-		}
-	}()
-	return true, fn(w.ctx, nil, q)
+	w := conns.watchPrompt(ctx, conn)
+	x.begin()
+	if err := x.addClaim(0, x.plan.Claims[0], core.Micros(x.out.Now)+1); err != nil {
+		return false, w.end(err)
+	}
+	text := conns.names.qualify(x.list[0].text)
+	if !prepared(conn.Conn(), conns.mode, text) {
+		return false, w.end(errNotPrepared)
+	}
+	var batch pgx.Batch
+	batch.Queue(control("begin"))
+	batch.Queue(control("one_statement"))
+	batch.Queue(text, x.list[0].args...)
+	batch.Queue(control("commit"))
+	w.extend()
+	results := conn.Conn().SendBatch(w.ctx, &batch)
+	err = errors.Join(takeOne(results), takeOne(results))
+	over := errors.As(err, new(*pgconn.PgError)) // the transaction ended before its statement
+	if err == nil {
+		err = readAll(x.list, func(queued) (pgx.Rows, error) { return results.Query() }, x.ran)
+	}
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	if err = w.end(err); (broken(err) || err != nil && ctx.Err() != nil) && !pgconn.SafeToRetry(err) && !over {
+		err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+	}
+	return true, err
 }
 
-// claims is the part of the engine that claims and completes jobs.
+// claims is the part of the engine that looks for claimable jobs and completes jobs.
 type claims struct{ cursors *cursors }
 
 // Backoff implements [engine.Claims]: workers do not contend for one lock.
 func (claims) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
 
-// ClaimJobs implements [engine.Claims]. The claim begins where earlier claims stopped: see cursors.
-func (s claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
-	v, err := s.cursors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
-		arg.Cursors = cursors
-		rows, err = q.ClaimJobs(ctx, arg)
-		return len(rows), err
-	})
-	return rows, func() { s.cursors.claimed(v, arg.Now, rows) }, err
-}
-
-// HasClaimableJobs implements [engine.Store].
+// HasClaimableJobs implements [engine.Claims].
 func (s claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (found bool, err error) {
-	_, err = s.cursors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (int, error) {
+	_, err = s.cursors.from(arg.Queue, arg.Kinds, func(cursors string) (int, error) {
 		arg.Cursors = cursors
 		n, err := q.HasClaimableJobs(ctx, arg)
 		found = n > 0
@@ -134,7 +217,7 @@ func (s claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasCl
 	return found, err
 }
 
-// ClaimableQueues implements [engine.Store]. A queue with a cursor has many dead index entries, and a look that goes from queue to
+// ClaimableQueues implements [engine.Claims]. A queue with a cursor has many dead index entries, and a look that goes from queue to
 // queue would read them each time.
 func (s claims) ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []string) ([]string, error) {
 	views, err := s.cursors.views(queues, kinds)
@@ -149,7 +232,7 @@ func (s claims) ClaimableQueues(ctx context.Context, q db.Querier, kinds string,
 
 // enqueueClaimed inserts a job as claimed, unless a search as for a claim finds jobs that come before it.
 func (s claims) enqueueClaimed(ctx context.Context, q db.Querier, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, committed func(), err error) {
-	v, err := s.cursors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
+	v, err := s.cursors.from(arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
 		arg.Cursors = cursors
 		row, err = q.EnqueueClaimedJob(ctx, arg)
 		return 1, err
@@ -159,7 +242,7 @@ func (s claims) enqueueClaimed(ctx context.Context, q db.Querier, arg db.Enqueue
 	}, err
 }
 
-// CompleteJobs implements [engine.Store].
-func (s claims) CompleteJobs(ctx context.Context, q db.Querier, c engine.Completion) (int64, error) {
-	return q.CompleteJobs(ctx, db.CompleteJobsParams{Now: c.Now, WorkerID: c.WorkerID, Attempt: c.Attempt, Ids: core.JSONIDs(c.IDs)})
+// CompleteJobs implements [engine.Claims].
+func (s claims) CompleteJobs(ctx context.Context, q db.Querier, now int64, c engine.Completion) (int64, error) {
+	return q.CompleteJobs(ctx, c.Plain(now))
 }

@@ -143,12 +143,12 @@ type waiting struct {
 	waits atomic.Int64
 }
 
-func (w *waiting) Exchange(ctx context.Context, x *engine.Exchange) error {
-	err := w.Store.Exchange(ctx, x)
+func (w *waiting) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
+	out, err := w.Store.Exchange(ctx, p)
 	if errors.Is(err, jobs.ErrBusy) && !engine.IsBrief(ctx) {
 		w.waits.Add(1)
 	}
-	return err
+	return out, err
 }
 
 // Another transaction holds some of many jobs to delete: the others are deleted, and the error names the held ones.

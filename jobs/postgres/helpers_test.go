@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/internal/test/testdb"
 	"github.com/sqluice/sqluice/jobs"
@@ -292,4 +293,14 @@ func (j *journal) all() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.lines)
+}
+
+// claimIn claims in a transaction as an exchange does, at a time of the test's own. committed records the claim after the commit.
+func claimIn(ctx context.Context, store *backend, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
+	v, err := store.cursors.from(arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
+		arg.Cursors = cursors
+		rows, err = q.ClaimJobs(ctx, arg)
+		return len(rows), err
+	})
+	return rows, func() { store.cursors.claimed(v, arg.Now, rows) }, err
 }

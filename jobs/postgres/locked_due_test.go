@@ -59,21 +59,21 @@ func (c *counting) Read(ctx context.Context, fn func(context.Context, db.Querier
 	return c.Store.Read(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) })
 }
 
-func (c *counting) Exchange(ctx context.Context, x *engine.Exchange) error {
-	x.Each(func(fn engine.Func) engine.Func {
-		return func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) }
-	})
-	return c.Store.Exchange(ctx, x)
+func (c *counting) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
+	p.Ran = func(name string, _ time.Duration, _ error) {
+		switch name {
+		case "ClaimJobs":
+			c.claims.Add(1)
+		case "GetNextRunAfter":
+			c.looks.Add(1)
+		}
+	}
+	return c.Store.Exchange(ctx, p)
 }
 
 type counted struct {
 	db.Querier
 	counts *counting
-}
-
-func (c counted) ClaimJobs(ctx context.Context, p db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
-	c.counts.claims.Add(1)
-	return c.Querier.ClaimJobs(ctx, p)
 }
 
 // GetNextRunAfter starts each look, and each turn that may promote.

@@ -16,8 +16,6 @@ type opening struct {
 	watched
 	// ahead queues what to send first and returns a function that reads its results, or nil if there is nothing to send.
 	ahead func(*pgx.Batch) func(pgx.BatchResults) error
-	// behind, when not nil, queues what to send after the statement.
-	behind func(*pgx.Batch)
 	// first, when not nil, does what ahead does in its own round trip, before a statement that is not prepared yet: pgx prepares all of a
 	// batch before it sends any of it, and to do so the server waits for a table's lock, without the transaction's timeout.
 	first func() error
@@ -28,11 +26,6 @@ var _ dbpostgres.DBTX = opening{}
 
 // send returns the results of a statement after those sent ahead of it succeeded; nil if nothing was sent ahead.
 func (o opening) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
-	if p, ok := ctx.Value(inPipeline{}).(*pipelinePlace); ok {
-		if results, err := p.wait(sql, args); results != nil || err != nil {
-			return results, err
-		}
-	}
 	if o.first != nil && !o.prepared(sql) {
 		return nil, o.first()
 	}
@@ -43,9 +36,6 @@ func (o opening) send(ctx context.Context, sql string, args []any) (pgx.BatchRes
 	}
 	o.extend()
 	batch.Queue(sql, args...)
-	if o.behind != nil {
-		o.behind(&batch)
-	}
 	results := o.conn.SendBatch(ctx, &batch)
 	if err := take(results); err != nil {
 		_ = results.Close() // it returns the same error
@@ -101,16 +91,18 @@ func (o opening) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 // preparedKey is the key under which a connection records its prepared statements.
 const preparedKey = "sqluice: prepared"
 
+func (o opening) prepared(sql string) bool { return prepared(o.conn, o.mode, sql) }
+
 // prepared reports whether pgx sends a statement without a round trip to prepare it. It also returns true for one that
 // pgx has dropped from its limited cache: that costs no more than a longer wait.
-func (o opening) prepared(sql string) bool {
-	switch o.mode {
+func prepared(conn *pgx.Conn, mode pgx.QueryExecMode, sql string) bool {
+	switch mode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
 		return true
 	case pgx.QueryExecModeDescribeExec:
 		return false
 	}
-	known, _ := o.conn.PgConn().CustomData()[preparedKey].(map[string]struct{})
+	known, _ := conn.PgConn().CustomData()[preparedKey].(map[string]struct{})
 	_, ok := known[sql]
 	return ok
 }

@@ -583,10 +583,6 @@ func (q queries) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return list, nil
 }
 
-func (q queries) ListClaimableJobIDs(ctx context.Context, arg db.ListClaimableJobIDsParams) ([]int64, error) {
-	return q.own.ListClaimableJobIDs(ctx, dbpostgres.ListClaimableJobIDsParams(arg))
-}
-
 func (q queries) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {
 	return q.own.ListClaimableQueues(ctx, dbpostgres.ListClaimableQueuesParams(arg))
 }
@@ -1041,6 +1037,18 @@ func (q queries) Pause(ctx context.Context, arg db.PauseParams) (int64, error) {
 
 func (q queries) PauseSchedule(ctx context.Context, arg db.PauseScheduleParams) (int64, error) {
 	return q.own.PauseSchedule(ctx, dbpostgres.PauseScheduleParams(arg))
+}
+
+func (q queries) PeekJobs(ctx context.Context, arg db.PeekJobsParams) ([]db.PeekJobsRow, error) {
+	rows, err := q.own.PeekJobs(ctx, dbpostgres.PeekJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.PeekJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.PeekJobsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams) (int64, error) {

@@ -139,7 +139,10 @@ func testRestedConnections(t *testing.T, site *site) {
 	store, client := open(t, with(p.url(url), "pool_max_conns=12"), silentAfter(time.Hour), prompt(-1, 3*time.Second))
 	must(t, client.CheckSchema(t.Context()))
 	write := func() error { _, err := client.Enqueue(context.Background(), "k", []byte("{}")); return err }
-	lone := func() error { return addOne(context.Background(), store, nil) }
+	lone := func() error {
+		_, err := claimOne(context.Background(), store, 0, func(string) {})
+		return err
+	}
 	for what, c := range map[string]struct {
 		call func() error
 		want error

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
+	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
@@ -111,14 +112,14 @@ func (s *writer) transactUntil(ctx, committing context.Context, fn statements) (
 			err = t.abandon(recover(), err)
 		}
 	}()
-	direct := opening{watched: watched{conn.Conn(), w}, ahead: t.sendWith, first: t.sendFirst, mode: s.conns.mode}
-	t.direct = direct
+	t.direct = opening{watched: watched{conn.Conn(), w}, ahead: t.beginWith, first: t.begin, mode: s.conns.mode}
+	t.placed = placed{t.direct, s.conns, prepare}
 	if brief {
 		if err := t.exec("wait_briefly"); err != nil {
 			return false, err
 		}
 	}
-	if err := fn(w.ctx, t, s.conns.querier(direct, prepare)); err != nil {
+	if err := fn(w.ctx, t, queries{dbpostgres.New(t.placed)}); err != nil {
 		return false, err
 	}
 	over = true
@@ -157,14 +158,15 @@ type transaction struct {
 
 	prepare bool    // statements may be prepared on the connection
 	direct  opening // the connection, as statements use it
+	placed  placed  // the same, in the queue's schema
 
 	begun       bool // true also if BEGIN may have arrived
 	id          int64
-	life        string     // life of the server: see wasCommitted
-	synchronous bool       // the server has synchronous standbys
-	cycle       bool       // a runner's: no caller gets its outcome
-	later       []deferred // sent with the next statement: see deferring
-	added       []string   // queues with new jobs, to be announced
+	life        string   // life of the server: see wasCommitted
+	synchronous bool     // the server has synchronous standbys
+	cycle       bool     // a runner's: no caller gets its outcome
+	last        []queued // sent with the commit
+	added       []string // queues with new jobs, to be announced
 }
 
 // announce records that jobs were added to a queue; the commit notifies other processes. It records each queue once,
@@ -215,39 +217,6 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 		t.store.conns.clock.sample(server, sent, t.store.conns.clock.instant())
 		return nil
 	}
-}
-
-// sendWith sends BEGIN and the deferred statements ahead of the next statement.
-func (t *transaction) sendWith(batch *pgx.Batch) func(pgx.BatchResults) error {
-	take := t.beginWith(batch)
-	n := t.queueLater(batch)
-	if take == nil && n == 0 {
-		return nil
-	}
-	return func(results pgx.BatchResults) error {
-		if take != nil {
-			if err := take(results); err != nil {
-				return err
-			}
-		}
-		return takeLater(results, n)
-	}
-}
-
-// sendFirst does the work of sendWith in its own round trip, ahead of a statement that must be sent alone.
-func (t *transaction) sendFirst() error {
-	if err := t.begin(); err != nil || len(t.later) == 0 {
-		return err
-	}
-	t.watch.extend()
-	var batch pgx.Batch
-	n := t.queueLater(&batch)
-	results := t.conn.Conn().SendBatch(t.watch.ctx, &batch)
-	err := takeLater(results, n)
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
-	}
-	return err
 }
 
 // begin begins on connections on which nothing may be prepared, and for statements that are not prepared yet.
@@ -327,7 +296,7 @@ func (t *transaction) confirm(ctx context.Context) error {
 // changes may have relied on a row that they do not have yet.
 func (t *transaction) acknowledges() bool { return t.synchronous && !t.cycle }
 
-// end sends the deferred statements, the notifications and the commit in one round trip, prepared where possible: parsing
+// end sends the last statements, the notifications and the commit in one round trip, prepared where possible: parsing
 // and planning the last two each time costs the server up to a fifth of an enqueue.
 func (t *transaction) end() (pgconn.CommandTag, error) {
 	channel := t.store.conns.names.channel()
@@ -347,7 +316,10 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	}
 	t.watch.extend()
 	var batch pgx.Batch
-	n := t.queueLater(&batch) + len(t.added)
+	n := len(t.last) + len(t.added)
+	for _, s := range t.last {
+		batch.Queue(t.qualify(s.text), s.args...)
+	}
 	if t.acknowledges() {
 		batch.Queue(control("log_record"))
 		n++
@@ -357,9 +329,11 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	}
 	batch.Queue(control("commit"))
 	results := t.conn.Conn().SendBatch(t.watch.ctx, &batch)
-	if err := takeLater(results, n); err != nil {
-		_ = results.Close() // it returns the same error
-		return pgconn.CommandTag{}, err
+	for range n {
+		if err := takeOne(results); err != nil {
+			_ = results.Close() // it returns the same error
+			return pgconn.CommandTag{}, err
+		}
 	}
 	tag, err := results.Exec()
 	if closeErr := results.Close(); err == nil {

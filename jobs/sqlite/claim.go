@@ -25,9 +25,9 @@ type claims struct{ writer *writer }
 // Backoff implements [engine.Claims].
 func (claims) Backoff(workers func() int64) engine.Backoff { return contention.New(workers) }
 
-// ClaimJobs implements [engine.Claims]. It claims in two steps if the previous claim returned many jobs, and otherwise in one
+// ClaimJobs implements [engine.Statements]. It claims in two steps if the previous claim returned many jobs, and otherwise in one
 // statement: for few jobs that is cheaper.
-func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
+func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
 	busy := &c.writer.claimsMany // used by one transaction at a time
 	defer func() { *busy = len(rows) >= manyJobs }()
 	if *busy && arg.NoneDueBefore == 0 {
@@ -38,7 +38,7 @@ func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsPar
 	} else {
 		rows, err = q.ClaimJobs(ctx, arg)
 	}
-	return rows, nil, err
+	return rows, err
 }
 
 // inSteps lists jobs and then claims them. No other write comes between the two.
@@ -94,19 +94,19 @@ func (c claims) ClaimableQueues(ctx context.Context, q db.Querier, kinds string,
 	return engine.ClaimableQueues(ctx, q, kinds, queues)
 }
 
-// CompleteJobs implements [engine.Store].
-func (c claims) CompleteJobs(ctx context.Context, q db.Querier, done engine.Completion) (int64, error) {
+// CompleteJobs implements [engine.Statements].
+func (c claims) CompleteJobs(ctx context.Context, q db.Querier, now int64, done engine.Completion) (int64, error) {
 	only := c.writer.writes.only
 	return inRanges(done.IDs, func(r core.IDRange) (completed int64, err error) {
 		err = db.Watch(q, "CompleteJobs", func() error {
 			completed, err = only.CompleteJobRange(ctx, sqliteonly.CompleteJobRangeParams{
-				Now: done.Now, First: r.First, Last: r.Last, Attempt: done.Attempt, WorkerID: done.WorkerID,
+				Now: now, First: r.First, Last: r.Last, Attempt: done.Attempt, WorkerID: done.WorkerID,
 			})
 			return err
 		})
 		return completed, err
 	}, func(rest string) (int64, error) {
-		return q.CompleteJobs(ctx, db.CompleteJobsParams{Now: done.Now, WorkerID: done.WorkerID, Attempt: done.Attempt, Ids: rest})
+		return q.CompleteJobs(ctx, db.CompleteJobsParams{Now: now, WorkerID: done.WorkerID, Attempt: done.Attempt, Ids: rest})
 	})
 }
 

@@ -59,7 +59,7 @@ func (c *claimer) claim(t *testing.T, n int64, steps bool) (rows []db.ClaimJobsR
 	c.write(t, func(ctx context.Context, q db.Querier) (err error) {
 		now := c.store.Now().UnixMicro()
 		c.store.writer.claimsMany = steps
-		rows, _, err = c.store.Claims().ClaimJobs(ctx, q, db.ClaimJobsParams{
+		rows, err = claims{c.store.writer}.ClaimJobs(ctx, q, db.ClaimJobsParams{
 			WorkerID: c.id, LeaseUntil: now + time.Hour.Microseconds(), Now: now, Kinds: `["a","b"]`, Queue: jobs.DefaultQueue, N: n,
 		})
 		return err
@@ -71,7 +71,7 @@ func (c *claimer) claim(t *testing.T, n int64, steps bool) (rows []db.ClaimJobsR
 func (c *claimer) complete(t *testing.T, ids ...int64) (done int64) {
 	t.Helper()
 	c.write(t, func(ctx context.Context, q db.Querier) (err error) {
-		done, err = c.store.Claims().CompleteJobs(ctx, q, engine.Completion{Now: c.store.Now().UnixMicro(), WorkerID: c.id, Attempt: 1, IDs: slices.Clone(ids)})
+		done, err = c.store.Claims().CompleteJobs(ctx, q, c.store.Now().UnixMicro(), engine.Completion{WorkerID: c.id, Attempt: 1, IDs: slices.Clone(ids)})
 		return err
 	})
 	return done

@@ -2,26 +2,20 @@ package sqlite
 
 import (
 	"context"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// Exchange implements [engine.Store]. There are no round trips, and no other transaction comes between, so it looks for due jobs
-// before it claims.
-func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
-	x.Alone = true
-	return s.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		x.Begin()
-		steps := []engine.Func{x.Record}
-		if x.Claiming {
-			steps = append(append(steps, x.Look, func(ctx context.Context, q db.Querier) error {
-				if !x.IsDue() {
-					return nil
-				}
-				return engine.InOrder(ctx, q, []engine.Func{x.Promote, x.Look})
-			}), x.Claims...)
-		}
-		return engine.InOrder(ctx, q, append(steps, x.Conclude))
+// Exchange implements [engine.Store].
+func (s *backend) Exchange(ctx context.Context, p engine.Plan) (out engine.Outcome, err error) {
+	err = s.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		began := time.Now()
+		out = engine.Outcome{Now: s.Now()}
+		err := engine.RunPlan(ctx, q, claims{s.writer}, p, &out)
+		out.Held = time.Since(began)
+		return err
 	})
+	return out, err
 }

@@ -61,15 +61,22 @@ func (s observed) InsertWith(ctx context.Context, queue string, fn InsertFunc) e
 	})
 }
 
-func (s observed) Exchange(ctx context.Context, x *Exchange) error {
+func (s observed) Exchange(ctx context.Context, p Plan) (Outcome, error) {
 	w := watch{observer: s.observer}
-	begin := x.Begin
-	x.Begin = func() {
-		w.begin()
-		begin()
+	before, after := p.Before, p.After
+	p.Ran = w.ran
+	p.Before = func(ctx context.Context, q db.Querier, now time.Time) error {
+		w.begin() // the store may run it again
+		if before == nil {
+			return nil
+		}
+		return w.keep(before(ctx, q, now))
 	}
-	x.Each(w.statements)
-	return w.end(ctx, s.Store.Exchange(ctx, x))
+	if after != nil {
+		p.After = func(ctx context.Context, q db.Querier, out *Outcome) error { return w.keep(after(ctx, q, out)) }
+	}
+	out, err := s.Store.Exchange(ctx, p)
+	return out, w.end(ctx, err)
 }
 
 func (s observed) Transactions() Transactions {
@@ -115,17 +122,21 @@ func (w *watch) begin() { w.own, w.failed = nil, false }
 
 // statements wraps fn so that the observer gets each statement.
 func (w *watch) statements(fn work) work {
-	note := func(name string, took time.Duration, err error) {
-		w.failed = w.failed || err != nil && !errors.Is(err, sql.ErrNoRows)
-		if w.observer.Queried != nil {
-			w.observer.Queried(name, took, err)
-		}
+	return func(ctx context.Context, q db.Querier) error { return w.keep(fn(ctx, db.Timed(q, w.ran))) }
+}
+
+// ran reports a statement to the observer.
+func (w *watch) ran(name string, took time.Duration, err error) {
+	w.failed = w.failed || err != nil && !errors.Is(err, sql.ErrNoRows)
+	if w.observer.Queried != nil {
+		w.observer.Queried(name, took, err)
 	}
-	return func(ctx context.Context, q db.Querier) error {
-		err := fn(ctx, db.Timed(q, note))
-		w.own = cmp.Or(w.own, err)
-		return err
-	}
+}
+
+// keep stores the error of a function, and returns it.
+func (w *watch) keep(err error) error {
+	w.own = cmp.Or(w.own, err)
+	return err
 }
 
 // end reports the transaction's error to the observer, and returns it.

@@ -10,14 +10,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Claims is the part of a store that claims jobs and ends them, for a runner.
+// Claims is the part of a store that looks for jobs to claim and ends jobs, by the Queriers of its transactions, for a runner.
 type Claims interface {
-	// ClaimJobs claims jobs by the Querier of an Exchange. committed, when not nil, is called once its transaction is committed.
-	ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error)
-
-	// CompleteJobs records, by the Querier of an Exchange, that attempts ended well and without a result. It leaves jobs alone that
-	// the worker no longer holds, and returns the number of the others.
-	CompleteJobs(ctx context.Context, q db.Querier, c Completion) (int64, error)
+	Completer
 
 	// HasClaimableJobs reports, by the Querier of a Read, whether a queue may have jobs to claim.
 	HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error)

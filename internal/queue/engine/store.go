@@ -37,9 +37,9 @@ type Store interface {
 	// new work in the queue when fn reports that it inserted any.
 	InsertWith(ctx context.Context, queue string, fn InsertFunc) error
 
-	// Exchange runs a cycle of a runner. The end of ctx counts as for Write. When the connection breaks, its outcome may be unknown:
-	// [jobtype.ErrUnknownOutcome].
-	Exchange(ctx context.Context, x *Exchange) error
+	// Exchange carries out a runner's plan in one transaction. The end of ctx counts as for Write. When the connection breaks, its
+	// outcome may be unknown: [jobtype.ErrUnknownOutcome].
+	Exchange(ctx context.Context, p Plan) (Outcome, error)
 
 	// Now returns the time of the clock for leases and due times.
 	Now() time.Time
@@ -87,12 +87,6 @@ type Store interface {
 
 	// Close waits for writes under way and closes the connections.
 	Close() error
-}
-
-// Completion holds the common columns of attempts that ended well, and the ids of their jobs. The receiver may sort the ids.
-type Completion struct {
-	Now, WorkerID, Attempt int64
-	IDs                    []int64
 }
 
 // OwnTx is a transaction that an engine began for jobs.Client.Tx.

@@ -2,15 +2,14 @@ package lifecycle
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// count is the reaction that adds transitions to the counts and the history.
-func count(ctx context.Context, q db.Querier, now int64, _ *Transitions, made []repeated) error {
+// count is the reaction that adds transitions to the counts and the history. Its statement comes last: see Transitions.Changes.
+func count(_ context.Context, _ db.Querier, _ int64, all *Transitions, made []repeated) error {
 	changes := stats.Changes{}
 	for _, t := range made {
 		job, n := t.Job, t.times
@@ -30,8 +29,6 @@ func count(ctx context.Context, q db.Querier, now int64, _ *Transitions, made []
 			changes.Add(job.Queue, job.Kind, stats.EventCrashed, n, 0)
 		}
 	}
-	if err := changes.Write(ctx, q, now); err != nil {
-		return fmt.Errorf("count what became of jobs: %w", err)
-	}
+	all.changes = changes.Items()
 	return nil
 }

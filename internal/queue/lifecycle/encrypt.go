@@ -13,11 +13,11 @@ func Hide(ctx context.Context, q db.Querier, ends []*End) error {
 	if err := withhold(ctx, q, ends); err != nil {
 		return err
 	}
-	return encrypt(ends)
+	return Encrypt(ends)
 }
 
-// encrypt encrypts the texts and results of ends, each once: a transaction may run again.
-func encrypt(ends []*End) error {
+// Encrypt encrypts the texts and results of ends, each once: a transaction may run again.
+func Encrypt(ends []*End) error {
 	for _, e := range ends {
 		if e.Cipher == nil || e.encrypted {
 			continue

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -11,64 +10,60 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// largeResult is the length in bytes above which a result is written by itself.
-const largeResult = 32 << 10
-
-// Finish writes the ends of attempts as they are, for every way in which a worker ends one: Hide comes before it. It returns the ends that were refused because
-// the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are rarer, one by
-// one. It adds to made only changes that happen here, and not those recorded before.
+// Finish writes the ends of attempts as they are, for every way in which a worker ends one: Hide comes before it. It returns the ends
+// that were refused because the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are
+// rarer, one by one. It adds to made only changes that happen here, and not the ones that were recorded before.
 func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, made *Transitions) (lost []*End, err error) {
 	f := finisher{q: q, now: now, made: made}
-	plain, withResult, returned, dropped := groups{}, groups{}, groups{}, groups{}
-	for i, e := range ends {
-		e.Recorded = e.Fate
-		written := true
-		switch {
-		case e.Fate == FateReturn:
-			returned.add(e, len(ends)-i)
-		case e.Fate != FateDone:
-			written, err = f.other(ctx, e)
-		case e.Drop:
-			dropped.add(e, len(ends)-i)
-		case e.Apart || e.Result != nil && len(*e.Result) > largeResult:
+	groups, others := split(ends, func(*End) bool { return false })
+	if err := f.writeEach(ctx, others); err != nil {
+		return nil, err
+	}
+	done := make([]engine.Completed, len(groups))
+	for i, g := range groups {
+		if done[i], err = engine.Complete(ctx, q, store.Claims(), core.Micros(now), g.Complete()); err != nil {
+			return nil, err
+		}
+	}
+	refused, err := Settle(ctx, q, now, groups, done, made)
+	if err == nil {
+		err = made.reactEarly(ctx, q, core.Micros(now)) // before the cycle looks for due jobs
+	}
+	return append(f.lost, refused...), err
+}
+
+// writeEach writes ends one by one, and together only the ends of attempts that did not start.
+func (f *finisher) writeEach(ctx context.Context, ends []*End) error {
+	var unstarted []*End
+	for _, e := range ends {
+		var written bool
+		var err error
+		switch e.Fate {
+		case FateReturn:
+			unstarted = append(unstarted, e)
+			continue
+		case FateDone:
 			written, err = f.complete(ctx, e)
-		case e.Result == nil:
-			plain.add(e, len(ends)-i)
 		default:
-			withResult.add(e, len(ends)-i)
+			written, err = f.other(ctx, e)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !written {
 			f.lost = append(f.lost, e)
 		}
 	}
-	err = f.completeAll(ctx, plain, func(h holder, group []*End) (int64, error) {
-		return store.Claims().CompleteJobs(ctx, q, engine.Completion{Now: core.Micros(now), WorkerID: h.worker, Attempt: h.attempt, IDs: ids(group)})
-	})
-	if err == nil {
-		err = f.completeAll(ctx, withResult, func(h holder, group []*End) (int64, error) {
-			return q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: core.Micros(now), WorkerID: h.worker, Items: Fences(group)})
-		})
-	}
-	if err == nil {
-		err = f.others(ctx, returned, dropped)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f.lost, nil
+	return f.returned(ctx, unstarted)
 }
 
 // Return releases jobs whose handlers were not called. It skips jobs that another worker holds now.
 func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, made *Transitions) error {
-	f, all := finisher{q: q, now: now, made: made}, groups{}
-	for i, e := range ends {
+	f := finisher{q: q, now: now, made: made}
+	for _, e := range ends {
 		e.Recorded = e.Fate
-		all.add(e, len(ends)-i)
 	}
-	return f.returned(ctx, all)
+	return f.returned(ctx, ends)
 }
 
 // ReleaseHeld releases all jobs of a worker that left a goodbye because it could not record their ends. It returns their number.
@@ -145,82 +140,17 @@ func (f *finisher) complete(ctx context.Context, e *End) (bool, error) {
 	return true, nil
 }
 
-// completed counts n completed jobs of a group, and adds the ends of the others, which lost their lease, to lost. No end of
-// a group may have been recorded before, so each done job with its fence was completed by this statement.
-func (f *finisher) completed(ctx context.Context, group []*End, n int64) error {
-	for _, e := range group {
-		ended := n == int64(len(group))
-		if !ended {
-			row, err := f.q.GetJobFence(ctx, e.Job.ID)
-			if err != nil && core.NotFound(err) != jobtype.ErrNotFound {
-				return err
-			}
-			ended = err == nil && jobtype.Status(row.Status) == jobtype.StatusDone && e.isIn(row)
-		}
-		if ended {
-			e.leave(f.made, jobtype.StatusDone)
-		} else {
-			f.lost = append(f.lost, e)
-		}
-	}
-	return nil
-}
-
-// completeAll completes jobs by a statement for each group.
-func (f *finisher) completeAll(ctx context.Context, all groups, complete func(holder, []*End) (int64, error)) error {
-	for h, group := range all {
-		n, err := complete(h, group)
-		if err == nil {
-			err = f.completed(ctx, group, n)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// others releases jobs whose handlers were not called, removes done jobs whose kind keeps nothing, and releases the successors of all
-// ended jobs.
-func (f *finisher) others(ctx context.Context, returned, dropped groups) error {
-	if err := f.returned(ctx, returned); err != nil {
-		return err
-	}
-	if err := f.dropAll(ctx, dropped); err != nil {
-		return err
-	}
-	return f.made.reactEarly(ctx, f.q, core.Micros(f.now)) // before the cycle looks for due jobs
-}
-
-// dropAll removes jobs that ended well and whose kind keeps no rows, by a statement for each group.
-func (f *finisher) dropAll(ctx context.Context, all groups) error {
-	for h, group := range all {
-		removed, err := f.q.DropCompletedJobs(ctx, db.DropCompletedJobsParams{WorkerID: h.worker, Attempt: h.attempt, Ids: core.JSONIDs(ids(group))})
-		if err != nil {
-			return err
-		}
-		for _, e := range group {
-			written := slices.Contains(removed, e.Job.ID)
-			if written {
-				e.leave(f.made, StatusRemoved)
-			} else if written, err = f.ended(ctx, e); err != nil {
-				return err
-			}
-			if !written {
-				f.lost = append(f.lost, e)
-			}
-		}
-	}
-	return nil
-}
-
 // returned releases jobs whose handlers were not called.
-func (f *finisher) returned(ctx context.Context, all groups) error {
-	if err := f.trimReturned(ctx, all); err != nil {
+func (f *finisher) returned(ctx context.Context, ends []*End) error {
+	groups := unstarted(ends)
+	if err := f.trimReturned(ctx, groups); err != nil {
 		return err
 	}
-	for h, group := range all {
-		release := db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: core.JSONIDs(ids(group))}
+	for _, g := range groups {
+		group := g.Ends
+		release := db.ReleaseJobsParams{
+			Now: core.Micros(f.now), WorkerID: g.Completion.WorkerID, Attempt: g.Completion.Attempt, Ids: core.JSONIDs(ids(group)),
+		}
 		if err := f.q.RecordReleasedJobs(ctx, db.RecordReleasedJobsParams(release)); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -47,6 +48,7 @@ type Transitions struct {
 	list      []repeated
 	handled   int // the number of entries of list that the early reactions have handled
 	released  int64
+	changes   string // the items of AddJobChanges: see count
 	signals   core.Signal
 }
 
@@ -60,7 +62,7 @@ type reaction struct {
 	run   func(ctx context.Context, q db.Querier, now int64, t *Transitions, made []repeated) error
 }
 
-// reactions holds all reactions. A new one is a file and a line. The counts come last: PostgreSQL sends their statement with the commit.
+// reactions holds all reactions. A new one is a file and a line.
 var reactions = []reaction{
 	{early: true, run: releaseSuccessors},
 	{run: count},
@@ -113,10 +115,24 @@ func (t *Transitions) Signals() core.Signal {
 
 // Conclude runs the reactions. now is in microseconds. It runs no statement when nothing was recorded.
 func (t *Transitions) Conclude(ctx context.Context, q db.Querier, now int64) error {
-	if err := t.reactEarly(ctx, q, now); err != nil {
+	changes, err := t.Changes(ctx, q, now)
+	if err != nil || changes == "" {
 		return err
 	}
-	return t.react(ctx, q, now, false, t.list)
+	if err := q.AddJobChanges(ctx, db.AddJobChangesParams{At: now, Items: changes}); err != nil {
+		return fmt.Errorf("count what became of jobs: %w", err)
+	}
+	return nil
+}
+
+// Changes runs the reactions except for the last statement, AddJobChanges, and returns its items; empty: nothing is counted. An engine
+// can send that statement with the commit.
+func (t *Transitions) Changes(ctx context.Context, q db.Querier, now int64) (string, error) {
+	if err := t.reactEarly(ctx, q, now); err != nil {
+		return "", err
+	}
+	err := t.react(ctx, q, now, false, t.list)
+	return t.changes, err
 }
 
 // reactEarly runs the early reactions to the transitions since its last call.

@@ -26,16 +26,17 @@ func (f *finisher) trim(ctx context.Context, e *End) error {
 }
 
 // trimReturned does so for all jobs of a worker that returns some of them, once for each worker.
-func (f *finisher) trimReturned(ctx context.Context, all groups) error {
+func (f *finisher) trimReturned(ctx context.Context, groups []Group) error {
 	trimmed := map[int64]bool{}
-	for h := range all {
-		if !trims(h.attempt) || trimmed[h.worker] {
+	for _, g := range groups {
+		worker := g.Completion.WorkerID
+		if !trims(g.Completion.Attempt) || trimmed[worker] {
 			continue
 		}
-		if err := trimHeld(ctx, f.q, h.worker); err != nil {
+		if err := trimHeld(ctx, f.q, worker); err != nil {
 			return err
 		}
-		trimmed[h.worker] = true
+		trimmed[worker] = true
 	}
 	return nil
 }

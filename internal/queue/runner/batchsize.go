@@ -16,11 +16,6 @@ const (
 // batchSize is the largest number of jobs of one queue that a cycle claims.
 type batchSize int
 
-// writeTime returns the step that bounds the time for which a cycle keeps other writers waiting.
-func writeTime() step {
-	return step{narrow: func(l *loop, queue string, n int) int { return min(n, l.batch.of(l.slots.queues[queue].total)) }}
-}
-
 // of returns the batch of a queue with that number of slots.
 func (b batchSize) of(slots int) int {
 	return max(int(b), min(slots, batchSlots))

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -11,54 +10,22 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// completer records the ends of attempts. lifecycle.Finish writes them, inside the loop's transaction. Only the loop's goroutine calls it.
+// completer reports recorded ends. Only the loop's goroutine calls it.
 type completer struct {
-	env      *env
-	ledger   *ledger
-	executor *executor
-	presence *presence
-	rollup   *maintenance.Rollup
-	steps    steps
+	env    *env
+	ledger *ledger
+	rollup *maintenance.Rollup
 }
 
-// cycle returns a cycle that carries out a plan.
-func (c *completer) cycle(p plan) *cycle { return &cycle{env: c.env, completer: c, plan: p} }
-
-// ends returns the ends of attempts for one transaction.
-func (c *completer) ends(ended []*Attempt) []*lifecycle.End {
-	list := make([]*lifecycle.End, len(ended))
-	for i, a := range ended {
-		a.end.Drop = a.handler.Drop && !a.refused.drop
-		if !a.unfit {
-			a.end.Cipher = c.env.cipher
-		}
-		if list[i] = &a.end; a.end.Apart {
-			c.ledger.do(func() { a.end.Completed = a.completed })
-		}
-	}
-	return list
-}
-
-// recordTogether writes ends in one transaction, and reports them.
-func (c *completer) recordTogether(ctx context.Context, ended []*Attempt) error {
-	part := c.cycle(plan{ended: ended})
-	if err := part.commit(ctx); err != nil {
-		return err
-	}
-	c.recorded(part)
-	c.env.store.Announce(part.signals())
-	return nil
-}
-
-// recorded removes the attempts whose ends a committed cycle recorded, and reports them.
-func (c *completer) recorded(committed *cycle) {
-	ended := committed.plan.ended
+// recorded removes the attempts whose ends a committed turn recorded, and reports them.
+func (c *completer) recorded(t *turn) {
+	ended := t.plan.ended
 	c.ledger.do(func() {
 		for _, a := range ended {
 			c.ledger.remove(a)
 		}
 	})
-	for _, end := range committed.did.lost {
+	for _, end := range t.lost {
 		a := end.Job.Holder().(*Attempt)
 		end.Recorded, a.course.ran = lifecycle.FateLost, false // this process did not run the job to its end
 		c.env.log.Warn("the lease was lost: the attempt's end was refused", a.attrs()...)

@@ -57,6 +57,7 @@ type env struct {
 	handlers map[string]Handler
 	served   *Queues
 	kinds    string // the handlers' names as a JSON list
+	sources  []Source
 	notes    *refusal.Notes
 	values   context.Context // the values of Run's context, for handlers; it does not end
 	writing  context.Context // the same values; it ends when a stopping run gives up on the database

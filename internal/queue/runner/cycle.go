@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -13,189 +12,215 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
-// cycle carries out a plan in one transaction. Its functions may run more than once.
-type cycle struct {
+// committer commits plans. Only the loop's goroutine uses it.
+type committer struct {
 	env       *env
+	ledger    *ledger
+	presence  *presence
 	completer *completer
-	plan      plan
-	did       outcome
+	steps     steps
 }
 
-// outcome holds the results of a cycle.
-type outcome struct {
-	left      *lifecycle.Transitions
-	lost      []*lifecycle.End
-	promote   int64 // the largest number of jobs to promote
-	promoted  int64
-	rows      map[string][]*Attempt // the claimed jobs of each queue, before judge
-	claimed   []*Attempt
-	committed []func()        // called after the commit
-	more      map[string]bool // queues in which another claim may find something
-	short     map[string]bool // queues with fewer claimed jobs than wanted, but some
-	returned  map[string]bool // queues from which jobs were claimed that must not wait for a slot
-	looked    bool            // the cycle has looked for the next scheduled job
-	next      time.Time       // the time when that job falls due, if looked
-	began     time.Time       // the time when its functions began
-	now       time.Time       // the store's clock at began
-	took      time.Duration   // the duration of its transaction
-	held      time.Duration   // the time for which its functions kept all other writers waiting; 0 where they do not
+// commit carries out a plan in one transaction.
+func (c *committer) commit(ctx context.Context, p plan) (*cycle, error) {
+	y := &cycle{committer: c, turn: turn{plan: p}, worker: c.presence.workerID()}
+	began := time.Now()
+	err := y.commit(ctx)
+	y.turn.took = time.Since(began)
+	return y, err
 }
 
-// exchange returns the functions that the engine runs in one transaction: they record ends, promote due jobs and claim, and then
-// judge the claimed jobs.
-func (c *cycle) exchange() *engine.Exchange {
-	x := &engine.Exchange{Simple: c.plan.simple, Claiming: c.plan.promotes(c.env.store.Now()), Keep: c.keepAll, Judge: c.judge, Note: c.note}
-	x.Begin = func() {
-		c.reset()
-		x.Now, x.Due = core.Micros(c.did.now), 0
-		if !c.plan.due.IsZero() {
-			x.Due = core.Micros(c.plan.due)
+// record writes ends in one transaction, and reports them.
+func (c *committer) record(ctx context.Context, ended []*Attempt) error {
+	y, err := c.commit(ctx, plan{ended: ended})
+	if err != nil {
+		return err
+	}
+	c.completer.recorded(&y.turn)
+	c.env.store.Announce(y.turn.made.Signals())
+	return nil
+}
+
+// cycle carries out one plan.
+type cycle struct {
+	committer *committer
+	turn      turn
+	worker    int64
+	queues    []string            // the queue of each claim
+	further   [][]db.ClaimJobsRow // the claimed jobs of further sources
+	groups    []lifecycle.Group
+	others    []*lifecycle.End // the ends without a group
+}
+
+// commit has the engine carry out the plan.
+func (c *cycle) commit(ctx context.Context) error {
+	if err := c.group(); err != nil {
+		return err
+	}
+	store := c.committer.env.store
+	p := c.enginePlan(store.Now())
+	out, err := store.Exchange(ctx, p)
+	if err != nil {
+		return err
+	}
+	if p.Simple {
+		err = c.reviewSimple(ctx, &out)
+	}
+	if c.turn.promoted, c.turn.held = out.Promoted, out.Held; out.Due {
+		c.turn.promote = p.Promote.N
+	}
+	c.turn.looked, c.turn.next = out.Looked, core.Time(out.Next)
+	return err
+}
+
+// group splits the ends into groups and others, and encrypts the results of the groups: the plan has them as text.
+func (c *cycle) group() error {
+	if len(c.turn.plan.ended) == 0 {
+		return nil
+	}
+	c.groups, c.others = lifecycle.Plain(c.ends(c.turn.plan.ended))
+	for _, g := range c.groups {
+		if err := lifecycle.Encrypt(g.Ends); err != nil {
+			return err
 		}
 	}
-	if ended := c.plan.ended; len(ended) > 0 {
-		x.Returning = slices.ContainsFunc(ended, func(a *Attempt) bool { return a.end.Fate.Returns() })
-		x.Releasing = slices.ContainsFunc(ended, func(a *Attempt) bool { return a.job.UniqueKey != "" })
-		x.Record = func(ctx context.Context, q db.Querier) (err error) {
-			ends := c.completer.ends(ended)
-			if err = lifecycle.Hide(ctx, q, ends); err == nil {
-				c.did.lost, err = lifecycle.Finish(ctx, c.env.store, q, c.did.now, ends, c.did.left)
-			}
-			if err != nil {
-				return fmt.Errorf("record ends of attempts: %w", err)
-			}
-			return nil
+	return nil
+}
+
+// ends returns the ends of attempts.
+func (c *cycle) ends(ended []*Attempt) []*lifecycle.End {
+	list := make([]*lifecycle.End, len(ended))
+	for i, a := range ended {
+		a.end.Drop = a.handler.Drop && !a.refused.drop
+		if !a.unfit {
+			a.end.Cipher = c.committer.env.cipher
+		}
+		if list[i] = &a.end; a.end.Apart {
+			c.committer.ledger.do(func() { a.end.Completed = a.completed })
 		}
 	}
-	if !x.Claiming {
+	return list
+}
+
+// enginePlan returns the plan as the engine takes it.
+func (c *cycle) enginePlan(now time.Time) engine.Plan {
+	p := &c.turn.plan
+	x := engine.Plan{Claimer: c.claimer(), Simple: p.simple}
+	if x.Promote.IDs = p.promoteIDs; !p.isListed() && p.promotes(now) {
+		x.Look, x.Promote.N = true, p.promotion()
+		if !p.due.IsZero() {
+			x.Promote.Due = core.Micros(p.due)
+		}
+	}
+	for queue := range p.wants {
+		if n := p.pendingShare(queue); n > 0 {
+			c.queues = append(c.queues, queue)
+			x.Claims = append(x.Claims, engine.QueueClaim{Queue: queue, N: n, IDs: p.claimIDs})
+		}
+	}
+	for _, f := range p.further {
+		c.queues = append(c.queues, f.Queue)
+	}
+	if p.simple {
 		return x
 	}
-	if c.plan.listed == nil {
-		x.Promote = c.runDue
-		x.Look = func(ctx context.Context, q db.Querier) error {
-			next, err := c.completer.steps.next(ctx, q)
-			if err == nil {
-				x.Due, c.did.looked, c.did.next = next, true, core.Time(next)
-			}
-			return err
-		}
+	x.Before, x.After = c.before, c.after
+	for _, g := range c.groups {
+		x.Done = append(x.Done, g.Complete())
 	}
-	for queue, n := range c.plan.wants {
-		x.Claims = append(x.Claims, func(ctx context.Context, q db.Querier) (err error) {
-			c.did.rows[queue], err = c.claimFrom(ctx, q, queue, n, x.NoneDueBefore)
-			return err
-		})
+	for _, e := range c.others {
+		x.Returns = x.Returns || e.Fate.Returns()
 	}
 	return x
 }
 
-// note adds the recorded ends of the cycle to the counts.
-func (c *cycle) note(ctx context.Context, q db.Querier) error {
-	c.did.held = time.Since(c.did.began)
-	return c.did.left.Conclude(ctx, q, core.Micros(c.did.now))
-}
-
-// keepAll keeps all jobs that a simple cycle has claimed, if every step would.
-func (c *cycle) keepAll() bool {
-	for _, attempts := range c.did.rows {
-		if !c.keepsAll(attempts) {
-			return false
+// before begins a run of the transaction, records the ends without a group, and claims from further sources.
+func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err error) {
+	c.turn.begin(now)
+	if len(c.others) > 0 {
+		if err = lifecycle.Hide(ctx, q, c.others); err == nil {
+			c.turn.lost, err = lifecycle.Finish(ctx, c.committer.env.store, q, now, c.others, c.turn.made)
+		}
+		if err != nil {
+			return fmt.Errorf("record ends of attempts: %w", err)
 		}
 	}
-	for _, attempts := range c.did.rows {
-		c.did.claimed = append(c.did.claimed, attempts...)
+	c.further = nil
+	for _, f := range c.turn.plan.further {
+		rows, err := f.source.Claim(ctx, q, c.claimer(), f.QueueClaim, now)
+		if err != nil {
+			return fmt.Errorf("claim jobs: %w", err)
+		}
+		c.further = append(c.further, rows)
 	}
-	return true
+	return nil
 }
 
-// judge keeps the claimed jobs that must run now.
-func (c *cycle) judge(ctx context.Context, q db.Querier) error {
-	if c.did.claimed = nil; c.plan.simple {
-		c.did.left = lifecycle.NewTransitions() // nothing was recorded before, and the transaction after a simple claim may run more than once
+func (c *cycle) claimer() engine.Claimer {
+	return engine.Claimer{WorkerID: c.worker, Lease: c.committer.env.config.Lease, Kinds: c.committer.env.kinds}
+}
+
+// after counts the ends, and keeps the claimed jobs that must run now.
+func (c *cycle) after(ctx context.Context, q db.Querier, out *engine.Outcome) error {
+	lost, err := lifecycle.Settle(ctx, q, out.Now, c.groups, out.Done, c.turn.made)
+	if err != nil {
+		return fmt.Errorf("record ends of attempts: %w", err)
 	}
-	for queue, attempts := range c.did.rows {
-		kept, err := c.judged(ctx, q, queue, attempts)
+	c.turn.lost = append(c.turn.lost, lost...)
+	if err := c.review(ctx, q, c.attempts(out)); err != nil {
+		return err
+	}
+	out.Changes, err = c.turn.made.Changes(ctx, q, core.Micros(out.Now))
+	return err
+}
+
+// attempts returns the Attempts of the jobs of each claim.
+func (c *cycle) attempts(out *engine.Outcome) [][]*Attempt {
+	env, t := c.committer.env, &c.turn
+	claims := append(out.Claimed, c.further...)
+	lists, claimed := make([][]*Attempt, len(claims)), make(map[string]int64, len(claims))
+	for i, rows := range claims {
+		queue := c.queues[i]
+		claimed[queue] += int64(len(rows))
+		t.more[queue] = claimed[queue] == t.plan.wants[queue]
+		t.short[queue] = claimed[queue] > 0 || len(t.plan.ended) > 0
+		lists[i] = make([]*Attempt, len(rows))
+		for j, row := range rows {
+			lists[i][j] = newAttempt(env, &c.committer.ledger.mu, jobrow.Claimed(row, queue, c.worker, out.Now, out.Now.Add(env.config.Lease)))
+		}
+	}
+	return lists
+}
+
+// review keeps the claimed jobs that all steps let run.
+func (c *cycle) review(ctx context.Context, q db.Querier, lists [][]*Attempt) error {
+	for i, claimed := range lists {
+		kept, err := c.committer.steps.review(ctx, q, &c.turn, c.queues[i], claimed)
 		if err != nil {
 			return err
 		}
-		c.did.claimed = append(c.did.claimed, kept...)
+		c.turn.claimed = append(c.turn.claimed, kept...)
 	}
 	return nil
 }
 
-// commit runs the cycle as one transaction.
-func (c *cycle) commit(ctx context.Context) error {
-	began, x := time.Now(), c.exchange()
-	err := c.env.store.Exchange(ctx, x)
-	c.did.took = time.Since(began)
-	if !x.Alone {
-		c.did.held = 0
-	}
-	if err != nil {
-		return err
-	}
-	for _, fn := range c.did.committed {
-		fn()
-	}
-	return nil
-}
-
-// reset clears the results of an earlier run of the functions.
-func (c *cycle) reset() {
-	c.did = outcome{
-		began: time.Now(), now: c.env.store.Now(), left: lifecycle.NewTransitions(), rows: make(map[string][]*Attempt, len(c.plan.wants)),
-		more: map[string]bool{}, short: map[string]bool{}, returned: map[string]bool{},
-	}
-}
-
-// claimFrom claims up to n jobs of a queue: none while a scheduled job is due before noneDueBefore, unless that is 0.
-func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, noneDueBefore int64) ([]*Attempt, error) {
-	worker, lease := c.completer.presence.workerID(), c.did.now.Add(c.env.config.Lease)
-	rows, committed, err := c.claimRows(ctx, q, db.ClaimJobsParams{
-		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(c.did.now), Kinds: c.env.kinds, Queue: queue, N: n,
-		NoneDueBefore: noneDueBefore,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("claim jobs: %w", err)
-	}
-	if committed != nil {
-		c.did.committed = append(c.did.committed, committed)
-	}
-	c.did.more[queue] = int64(len(rows)) == n
-	c.did.short[queue] = len(rows) > 0 || len(c.plan.ended) > 0
-	claimed := make([]*Attempt, len(rows))
-	for i, row := range rows {
-		claimed[i] = newAttempt(c.env, &c.completer.ledger.mu, jobrow.Claimed(row, queue, worker, c.did.now, lease))
-	}
-	return claimed, nil
-}
-
-// claimRows runs the statement of a claim.
-func (c *cycle) claimRows(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
-	if c.plan.listed == nil {
-		return c.env.store.Claims().ClaimJobs(ctx, q, arg)
-	}
-	listed, err := q.ClaimListedJobs(ctx, db.ClaimListedJobsParams{
-		WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Queue: arg.Queue, Ids: core.JSONIDs(c.plan.listed),
-	})
-	for _, row := range listed {
-		rows = append(rows, db.ClaimJobsRow(row))
-	}
-	return rows, nil, err
-}
-
-// signals returns the signals that the cycle sends to others.
-func (c *cycle) signals() core.Signal {
-	var signals core.Signal
-	if len(c.did.returned) > 0 || c.did.left.Released() > 0 {
-		signals |= core.WorkReady
-	}
-	for _, a := range c.plan.ended {
-		switch a.end.Fate {
-		case lifecycle.FateDone, lifecycle.FateCancel:
-			signals |= core.JobEnded
-		default:
-			signals |= core.WorkReady | core.JobEnded // a cancel request of the job decides which of them is right
+// reviewSimple does so for a simple plan, whose claim is committed. The transaction for it may run more than once.
+func (c *cycle) reviewSimple(ctx context.Context, out *engine.Outcome) error {
+	c.turn.begin(out.Now)
+	lists := c.attempts(out)
+	for _, claimed := range lists {
+		if !c.committer.steps.keepAll(claimed) {
+			more, short := c.turn.more, c.turn.short
+			return c.committer.env.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+				c.turn.begin(out.Now)
+				c.turn.more, c.turn.short = more, short
+				if err := c.review(ctx, q, lists); err != nil {
+					return err
+				}
+				return c.turn.made.Conclude(ctx, q, core.Micros(out.Now))
+			})
 		}
+		c.turn.claimed = append(c.turn.claimed, claimed...)
 	}
-	return signals
+	return nil
 }

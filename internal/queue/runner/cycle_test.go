@@ -30,31 +30,35 @@ type endlessClaims struct{ engine.Claims }
 
 func (endlessClaims) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
 
-func (s *endless) Exchange(ctx context.Context, x *engine.Exchange) error {
+func (s *endless) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
 	q := &endlessQuerier{}
-	err := exchange(ctx, q, x)
+	out, err := exchange(ctx, q, p)
 	if q.recorded > 0 {
 		time.Sleep(s.recording)
 	}
 	if q.claimed > 0 {
 		time.Sleep(s.claims)
 	}
-	return err
+	return out, err
 }
 
-// exchange runs the functions of an exchange, without Look when it is simple.
-func exchange(ctx context.Context, q db.Querier, x *engine.Exchange) error {
-	x.Begin()
-	steps := append([]engine.Func{x.Record}, x.Claims...)
-	if !x.Simple {
-		steps = append(steps, x.Look)
-	}
-	return engine.InOrder(ctx, q, append(steps, x.Conclude))
+// exchange carries out a plan by a Querier, without a look when it is simple.
+func exchange(ctx context.Context, q db.Querier, p engine.Plan) (engine.Outcome, error) {
+	out := engine.Outcome{Now: time.Now()}
+	p.Look = p.Look && !p.Simple
+	err := engine.RunPlan(ctx, q, plainStatements{}, p, &out)
+	return out, err
 }
 
-func (endlessClaims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
-	rows, err := q.ClaimJobs(ctx, arg)
-	return rows, nil, err
+// plainStatements runs the statements of a Querier.
+type plainStatements struct{}
+
+func (plainStatements) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
+	return q.ClaimJobs(ctx, arg)
+}
+
+func (plainStatements) CompleteJobs(ctx context.Context, q db.Querier, now int64, c engine.Completion) (int64, error) {
+	return q.CompleteJobs(ctx, c.Plain(now))
 }
 
 type endlessQuerier struct {
@@ -96,10 +100,10 @@ func endlessLoop(t *testing.T, store engine.Store, ends int, handle func()) *loo
 }
 
 func (l *loop) cycleOf(wants int64) *cycle {
-	return l.completer.cycle(plan{
+	return &cycle{committer: l.committer, worker: 1, turn: turn{plan: plan{
 		ended: l.ledger.ended,
 		wants: map[string]int64{jobtype.DefaultQueue: wants}, slots: map[string]int64{jobtype.DefaultQueue: wants},
-	})
+	}}}
 }
 
 // While the end of a job on its last chance is not recorded, no other such job begins.
@@ -110,11 +114,12 @@ func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
 	for _, recorded := range []bool{true, false} {
 		c := l.cycleOf(1)
 		if !recorded {
-			c.plan.ended = nil
+			c.turn.plan.ended = nil
 		}
 		snoozed := &snoozing{}
 		other := (&run{env: l.env, ledger: l.ledger}).attemptOf(db.ClaimJobsRow{ID: 2, Kind: "k", Attempt: 3, Crashes: 2, Payload: "0"})
-		kept, err := c.judged(t.Context(), snoozed, jobtype.DefaultQueue, []*Attempt{other})
+		c.turn.begin(time.Now())
+		kept, err := l.committer.steps.review(t.Context(), snoozed, &c.turn, jobtype.DefaultQueue, []*Attempt{other})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -35,41 +36,39 @@ func (q *cancelling) AddJobChanges(_ context.Context, arg db.AddJobChangesParams
 }
 
 // After a simple claim the second transaction may run more than once: each run has the same results.
-func TestJudgeAfterASimpleClaimRunsAgain(t *testing.T) {
-	c := endlessLoop(t, &endless{}, 0, func() {}).cycleOf(2)
-	c.plan.ended, c.plan.simple = nil, true
-	x, q := c.exchange(), &cancelling{}
-	x.Begin()
-	for _, claim := range x.Claims {
-		if err := claim(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
+func TestReviewAfterASimpleClaimRunsAgain(t *testing.T) {
+	store := &twice{q: &cancelling{}}
+	c := endlessLoop(t, store, 0, func() {}).cycleOf(2)
+	c.turn.plan.ended, c.turn.plan.simple = nil, true
+	if err := c.commit(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	if x.Keep() {
-		t.Error("jobs on their last chance are kept without a look")
-	}
-	for range 2 {
-		if err := x.Conclude(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(q.notes) != 2 || q.notes[0] != q.notes[1] {
-		t.Errorf("the runs noted %q", q.notes)
+	if notes := store.q.notes; len(notes) != 2 || notes[0] != notes[1] || len(c.turn.claimed) != 1 {
+		t.Errorf("the runs noted %q, and %d jobs are kept", notes, len(c.turn.claimed))
 	}
 }
 
-// A transaction that runs again uses the due time from before its first run.
-func TestExchangeThatRunsAgainIsDue(t *testing.T) {
+// twice is a store that runs each write twice.
+type twice struct {
+	endless
+	q *cancelling
+}
+
+func (s *twice) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
+	return exchange(ctx, s.q, p)
+}
+
+func (s *twice) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return errors.Join(fn(ctx, s.q), fn(ctx, s.q))
+}
+
+// A plan has the due time as the loop knew it, however often its transaction runs.
+func TestPlanOfDueJobs(t *testing.T) {
 	c := endlessLoop(t, &endless{}, 0, func() {}).cycleOf(2)
-	c.plan.due = time.Now().Add(-time.Second)
-	x := c.exchange()
-	for run := range 2 {
-		if x.Begin(); !x.IsDue() {
-			t.Errorf("run %d has Due %d, not %d", run, x.Due, core.Micros(c.plan.due))
-		}
-		if err := x.Look(t.Context(), &endlessQuerier{}); err != nil || x.IsDue() {
-			t.Errorf("run %d: after a look that found nothing Due is %d, %v", run, x.Due, err)
-		}
+	now := time.Now()
+	c.turn.plan.due = now.Add(-time.Second)
+	if p := c.enginePlan(now); !p.Promote.IsDue(now) || p.Promote.Due != core.Micros(c.turn.plan.due) || p.Promote.N != promoteLeast+4 || !p.Look {
+		t.Errorf("the plan has %+v", p.Promote)
 	}
 }
 

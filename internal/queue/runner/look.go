@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/clock"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
@@ -30,99 +31,130 @@ const (
 	drainAhead = 50 * time.Millisecond
 )
 
-// lookFirst looks before a cycle that only claims, unless the last notification led to a claim. With many queues it keeps only those
-// with jobs before every cycle, even one with other work. found is also false when the loop must look again.
-func (l *loop) lookFirst(ctx context.Context, p plan, working bool) (found, drained bool) {
-	if working {
-		if p.many {
-			l.lookAlong(ctx, p)
-		}
-		return true, false
-	}
-	if l.notice.notified && l.notice.trusted && !p.many {
-		return true, false
-	}
-	if found, drained = l.look(ctx, p.wants); !found || drained {
-		return found, drained
-	}
-	if l.pauseBeforeClaim() {
-		l.lookEverywhere() // the look has left some queues out, and no timer is set
-		return false, false
-	}
-	return true, false
+// lookout knows which queues may have jobs to claim, and when to look again. Only the loop's goroutine uses it.
+type lookout struct {
+	env     *env
+	backoff engine.Backoff
+	alarm   *clock.Alarm
+	served  subscription
+
+	claimable  map[string]bool // queues that may hold jobs to claim
+	next       time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
+	misses     int             // cycles in a row that claimed nothing although a look found jobs
+	emptyLooks int             // looks in a row that found nothing
+	notice     notice
 }
 
-// pauseBeforeClaim pauses where other workers were faster before, and returns true when the loop must look again.
-func (l *loop) pauseBeforeClaim() bool {
-	pause := l.backoff.PauseBeforeClaim()
-	if pause == 0 {
-		return false
+// notice records whether notifications of jobs lead to claims.
+type notice struct {
+	notified bool // a notification has come since the last cycle
+	trusted  bool // the last notification led to a claim: the loop claims after the next one without a look first
+}
+
+// learn sets whether the notification that woke the loop led to a claim. Where many workers wait for the same jobs, most
+// of them come too late, and a look costs less than a claim in vain.
+func (n *notice) learn(claimed bool) {
+	if n.notified {
+		n.notified, n.trusted = false, claimed
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
+}
+
+// subscription is the loop's copy of the queues that it serves, with the notifications of their jobs.
+type subscription struct {
+	version  uint64   // the version of the queues
+	names    []string // sorted
+	wake     <-chan struct{}
+	unlisten func()
+}
+
+// serve applies the queues of the run: it listens for their jobs before it looks at them.
+func (o *lookout) serve() {
+	queues, version := o.env.served.Slots()
+	names := slices.Sorted(maps.Keys(queues))
+	wake, unlisten := o.env.store.Listen(core.WorkReady, names)
+	o.served.unlisten()
+	o.served = subscription{version, names, wake, unlisten}
+	clear(o.claimable)
+	o.everywhere()
+}
+
+// everywhere makes the loop look at all its queues.
+func (o *lookout) everywhere() {
+	for _, queue := range o.served.names {
+		o.claimable[queue] = true
+	}
+}
+
+// takeWake takes a notification between two cycles: while one of many queues has a backlog, the loop does not rest, and the others,
+// which were looked at, must not wait for that.
+func (o *lookout) takeWake() {
+	if len(o.served.names) <= lookEach || time.Until(o.backoff.QuietUntil()) > 0 {
+		return
+	}
 	select {
-	case <-timer.C:
-	case <-l.ledger.changed: // the cycle that records the end claims as well
+	case <-o.served.wake:
+		o.everywhere()
+	default:
 	}
-	return true
 }
 
-// look reports without the write lock whether a cycle would claim anything; drained means that the run is over. With many
-// queues it keeps only those in wants that have jobs. A fault counts as found: the cycle meets it again and handles it.
-func (l *loop) look(ctx context.Context, wants map[string]int64) (found, drained bool) {
-	found, next, err := l.peek(ctx, wants)
+// look reports without the write lock whether a cycle would claim anything. With many queues it keeps only those in wants that have
+// jobs. A fault counts as found: the cycle meets it again and handles it.
+func (o *lookout) look(ctx context.Context, wants map[string]int64) bool {
+	found, next, err := o.peek(ctx, wants)
 	if err != nil {
-		return ctx.Err() == nil, false
+		return ctx.Err() == nil
 	}
-	l.next = next
-	if found {
-		return true, false
-	}
-	if l.env.config.Drain && l.drained(ctx) {
-		return false, true
-	}
-	l.trouble.Over("the database works again")
-	l.misses = 0
-	l.notice.judge(false)
-	l.emptyLooks++
-	l.backoff.FoundNothing()
+	o.next = next
+	return found
+}
+
+// foundNothing records a look that found nothing to claim from these queues.
+func (o *lookout) foundNothing(wants map[string]int64) {
+	o.misses = 0
+	o.notice.learn(false)
+	o.emptyLooks++
+	o.backoff.FoundNothing()
 	for queue := range wants { // only these: a queue without a free slot was not looked at
-		delete(l.claimable, queue)
+		delete(o.claimable, queue)
 	}
-	l.alarm.Set(l.nextLook(next))
-	return false, false
+	o.setAlarm(o.next)
 }
 
 // lookAlong keeps only the queues with jobs in the plan, before a cycle that has other work anyway, and the queues that get jobs back
 // from the ended attempts. After a fault it keeps all.
-func (l *loop) lookAlong(ctx context.Context, p plan) {
+func (o *lookout) lookAlong(ctx context.Context, p *plan) {
 	before := maps.Clone(p.wants)
-	if _, next, err := l.peek(ctx, p.wants); err == nil {
-		l.next = next
+	if _, next, err := o.peek(ctx, p.wants); err == nil {
+		o.next = next
 	}
 	for _, a := range p.ended {
 		if n, wanted := before[a.job.Queue]; wanted && a.end.Fate.Returns() {
-			p.wants[a.job.Queue], l.claimable[a.job.Queue] = n, true
+			p.wants[a.job.Queue], o.claimable[a.job.Queue] = n, true
 		}
 	}
 }
 
 // peek reads whether there is anything to claim or promote, and when the next job falls due. With many queues it keeps only
 // those in wants that have jobs; the others are no longer claimable.
-func (l *loop) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
+func (o *lookout) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
 	var due bool
 	var claimable []string
-	store, kinds := l.env.store, l.env.kinds
+	store, kinds := o.env.store, o.env.kinds
 	queues, many := slices.Collect(maps.Keys(wants)), len(wants) > lookEach
 	err = store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		us, err := l.completer.steps.next(ctx, q)
+		us, err := q.GetNextRunAfter(ctx)
 		if err != nil {
 			return err
 		}
 		next = core.Time(us)
 		due = us != 0 && us <= core.Micros(store.Now())
-		if found = due; many {
-			claimable, err = store.Claims().ClaimableQueues(ctx, q, kinds, queues)
+		if claimable, err = o.sourceQueues(ctx, q, queues); err != nil {
+			return err
+		}
+		if found = due || len(claimable) > 0; many {
+			pending, err := store.Claims().ClaimableQueues(ctx, q, kinds, queues)
+			claimable = append(claimable, pending...)
 			return err
 		}
 		for _, queue := range queues {
@@ -138,12 +170,70 @@ func (l *loop) peek(ctx context.Context, wants map[string]int64) (found bool, ne
 	if err != nil || !many {
 		return found, next, err
 	}
-	l.keepOnly(wants, claimable)
+	o.keepOnly(wants, claimable)
 	return due || len(wants) > 0, next, nil
 }
 
+// share moves that part of a plan's claims to further sources whose jobs come first by priority. Without further sources it runs no
+// statement, and looks at the pending jobs only where a further source has jobs.
+func (o *lookout) share(ctx context.Context, p *plan) error {
+	e := o.env
+	if len(e.sources) == 0 || len(p.wants) == 0 {
+		return nil
+	}
+	return e.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		p.further, p.pending = nil, map[string]int64{}
+		for queue, n := range p.wants {
+			offers := make([][]int64, len(e.sources)+1)
+			offered := false
+			for i, s := range e.sources {
+				list, err := s.Peek(ctx, q, queue, n)
+				if err != nil {
+					return err
+				}
+				offers[i+1], offered = list, offered || len(list) > 0
+			}
+			if !offered {
+				continue
+			}
+			pending, err := q.PeekJobs(ctx, db.PeekJobsParams{Kinds: e.kinds, Queue: queue, Now: core.Micros(e.store.Now()), N: n})
+			if err != nil {
+				return err
+			}
+			for _, row := range pending {
+				offers[0] = append(offers[0], row.Priority)
+			}
+			p.split(queue, e.sources, shares(offers, n))
+		}
+		return nil
+	})
+}
+
+// sourceQueues returns the queues of a list in which a further source may have jobs to claim.
+func (o *lookout) sourceQueues(ctx context.Context, q db.Querier, queues []string) (found []string, err error) {
+	for _, s := range o.env.sources {
+		list, err := s.Queues(ctx, q, queues)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, list...)
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// sourcesUnfinished reports whether a further source has jobs for which a drain waits.
+func (o *lookout) sourcesUnfinished(ctx context.Context, q db.Querier, queues []string) (bool, error) {
+	for _, s := range o.env.sources {
+		if has, err := s.HasUnfinished(ctx, q, queues); has || err != nil {
+			return has, err
+		}
+	}
+	return false, nil
+}
+
 // keepOnly removes from wants, and from the claimable queues, every queue of wants without claimable jobs.
-func (l *loop) keepOnly(wants map[string]int64, claimable []string) {
+func (o *lookout) keepOnly(wants map[string]int64, claimable []string) {
 	has := make(map[string]bool, len(claimable))
 	for _, queue := range claimable {
 		has[queue] = true
@@ -151,65 +241,63 @@ func (l *loop) keepOnly(wants map[string]int64, claimable []string) {
 	for queue := range wants {
 		if !has[queue] {
 			delete(wants, queue)
-			delete(l.claimable, queue)
+			delete(o.claimable, queue)
 		}
 	}
 }
 
-// drained reports whether a drain is complete: no job runs here, and no other worker runs a job that could come back.
-func (l *loop) drained(ctx context.Context) bool {
-	if !l.ledger.isIdle() {
-		return false
-	}
-	var unfinished int64
-	ahead, store := drainAhead, l.env.store
+// hasUnfinished reports whether a drain must wait: for a job that another worker runs and that could come back, or for a job that is due
+// now or in a moment. A fault counts as such a job.
+func (o *lookout) hasUnfinished(ctx context.Context) bool {
+	var unfinished bool
+	ahead, store := drainAhead, o.env.store
 	if engine.ClockStands(store) {
 		ahead = 0 // the drain would wait for ever
 	}
 	soon := core.Micros(store.Now().Add(ahead))
-	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queues: core.JSONNames(l.served.names), Kinds: l.env.kinds, Now: soon})
+	err := store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		n, err := q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queues: core.JSONNames(o.served.names), Kinds: o.env.kinds, Now: soon})
+		if unfinished = n > 0; err != nil || unfinished {
+			return err
+		}
+		unfinished, err = o.sourcesUnfinished(ctx, q, o.served.names)
 		return err
 	})
-	return err == nil && unfinished == 0 && !l.refusals.tryAll(ctx)
+	return err != nil || unfinished
 }
 
-// subscription is the loop's copy of the queues that it serves, with the notifications of their jobs.
-type subscription struct {
-	version  uint64   // the version of the queues
-	names    []string // sorted
-	wake     <-chan struct{}
-	unlisten func()
-}
-
-// serve applies the queues of the run: it listens for their jobs before it looks at them.
-func (l *loop) serve() {
-	queues, version := l.env.served.Slots()
-	names := slices.Sorted(maps.Keys(queues))
-	wake, unlisten := l.env.store.Listen(core.WorkReady, names)
-	l.served.unlisten()
-	l.served = subscription{version, names, wake, unlisten}
-	l.slots.removeEmpty()
-	clear(l.claimable)
-	l.lookEverywhere()
-}
-
-// lookEverywhere makes the loop look at all its queues.
-func (l *loop) lookEverywhere() {
-	for _, queue := range l.served.names {
-		l.claimable[queue] = true
+// follow updates what is known after a turn that claimed, or may have.
+func (o *lookout) follow(t *turn, behind bool) {
+	p := &t.plan
+	o.notice.learn(len(t.claimed) > 0)
+	next := o.next
+	for queue := range p.wants {
+		// A short claim may have missed rows that another worker had locked and then did not take: a look, which takes no
+		// locks, shows them.
+		o.claimable[queue] = t.more[queue] || t.short[queue] || !t.looked
 	}
+	if len(p.ended) == 0 && len(t.claimed) == 0 && !behind && (len(p.wants) > 0 || t.promoted == 0) {
+		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
+		// back. An overdue locked job must not set the timer.
+		again := o.env.store.Now().Add(min(lookSoonest<<min(o.misses, 10), lookLast))
+		if next.IsZero() || next.After(again) || t.promoted == 0 && t.promote > 0 {
+			next = again
+		}
+		o.misses++
+		o.backoff.ClaimedNothing()
+	} else {
+		o.misses = 0
+	}
+	o.setAlarm(next)
 }
 
-// takeWake takes a notification between two cycles: while one of many queues has a backlog, the loop does not rest, and the others,
-// which were looked at, must not wait for that.
-func (l *loop) takeWake() {
-	if len(l.served.names) <= lookEach || time.Until(l.backoff.QuietUntil()) > 0 {
-		return
+// setAlarm sets when the loop looks again by itself. next is when a job falls due; the zero time: never.
+func (o *lookout) setAlarm(next time.Time) { o.alarm.Set(o.nextLook(next)) }
+
+// nextLook returns when the loop looks again by itself; the zero time means never. next is when a job falls due.
+func (o *lookout) nextLook(next time.Time) time.Time {
+	if o.env.config.Drain {
+		return core.Earlier(next, o.env.store.Now().Add(min(drainFirst<<min(max(o.emptyLooks, o.misses), 10), drainLast)))
 	}
-	select {
-	case <-l.served.wake:
-		l.lookEverywhere()
-	default:
-	}
+	return next
 }

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/sqluice/sqluice/internal/queue/clock"
-	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
@@ -23,45 +21,25 @@ type loop struct {
 	ledger    *ledger
 	slots     *slots
 	executor  *executor
-	completer *completer
+	committer *committer
 	refusals  refusals
+	lookout   lookout
 
-	served     subscription
-	alarm      *clock.Alarm
-	claimable  map[string]bool // queues that may hold jobs to claim
-	behind     bool            // more jobs are due than were promoted
-	next       time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
-	trouble    *outage.Outage  // failed writes since the last that succeeded
-	took       time.Duration   // the time of the last cycle's write
-	batch      batchSize
-	misses     int // cycles in a row that claimed nothing although a look found jobs
-	emptyLooks int // looks in a row that found nothing
-	notice     notice
-	backoff    engine.Backoff
-}
-
-// notice records whether notifications of jobs lead to claims.
-type notice struct {
-	notified bool // a notification has come since the last cycle
-	trusted  bool // the last notification led to a claim: the loop claims after the next one without a look first
-}
-
-// judge sets whether the notification that woke the loop led to a claim. Where many workers wait for the same jobs, most
-// of them come too late, and a look costs less than a claim in vain.
-func (n *notice) judge(claimed bool) {
-	if n.notified {
-		n.notified, n.trusted = false, claimed
-	}
+	behind  bool           // more jobs are due than were promoted
+	trouble *outage.Outage // failed writes since the last that succeeded
+	took    time.Duration  // the time of the last cycle's write
+	batch   batchSize
 }
 
 // run runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
 func (l *loop) run(ctx context.Context) error {
-	defer func() { l.served.unlisten() }()
-	defer l.alarm.Stop()
-	l.serve()
+	defer func() { l.lookout.served.unlisten() }()
+	defer l.lookout.alarm.Stop()
+	l.lookout.serve()
 	for {
-		if l.env.served.version.Load() != l.served.version {
-			l.serve()
+		if l.env.served.version.Load() != l.lookout.served.version {
+			l.lookout.serve()
+			l.slots.removeEmpty()
 		}
 		done, err := l.step(ctx)
 		if done {
@@ -79,7 +57,7 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 		return true, l.unrecorded(context.Cause(l.env.writing))
 	}
 	l.ledger.gather(l.took)
-	l.takeWake()
+	l.lookout.takeWake()
 	stopping := ctx.Err() != nil
 	if stopping {
 		l.behind = false
@@ -94,18 +72,16 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 		l.rest()
 		return false, nil
 	}
-	if found, drained := l.lookFirst(ctx, p, working); drained {
+	if found, drained := l.lookFirst(ctx, &p, working); drained {
 		return true, l.end()
 	} else if !found {
 		return false, nil
 	}
-	p.due = l.next
-	p.simple = l.claimsOnly(p)
 	if err := l.commit(ctx, p, stopping); err != nil {
 		return true, err
 	}
 	// A job that is pending before its time is found by each look, and claimed by no cycle.
-	if l.env.config.Drain && l.misses > 0 && l.drained(ctx) {
+	if l.env.config.Drain && l.lookout.misses > 0 && l.drained(ctx) {
 		return true, l.end()
 	}
 	return false, nil
@@ -113,7 +89,7 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 
 // end ends the run: refused ends are tried for the last time.
 func (l *loop) end() error {
-	if err := l.completer.recordRefused(); err != nil {
+	if err := l.committer.recordRefused(); err != nil {
 		return l.unrecorded(err)
 	}
 	return l.slots.stuck()
@@ -166,20 +142,21 @@ func (l *loop) takeWork(stopping bool) plan {
 // demand returns the number of jobs that each queue that may have jobs could take, and the number of these that begin at once. worth says
 // that there is a cycle anyway. Callers hold the ledger's mutex.
 func (l *loop) demand(worth bool) (wants, free map[string]int64) {
-	wants, free = make(map[string]int64, len(l.claimable)), make(map[string]int64, len(l.claimable))
-	if l.completer.presence.workerID() == 0 || len(l.ledger.refused) >= refusedMost {
+	wants, free = make(map[string]int64, len(l.lookout.claimable)), make(map[string]int64, len(l.lookout.claimable))
+	if l.committer.presence.workerID() == 0 || len(l.ledger.refused) >= refusedMost {
 		return wants, free // declared dead and not registered anew yet, or the ends of jobs could not be recorded
 	}
-	for queue, may := range l.claimable {
+	for queue, may := range l.lookout.claimable {
 		if !may {
 			continue
 		}
 		q := l.slots.queues[queue]
 		if q == nil { // the queue was removed since it became claimable
-			delete(l.claimable, queue)
+			delete(l.lookout.claimable, queue)
 			continue
 		}
-		if n := l.completer.steps.narrowed(l, queue, q.wants(l.took, worth)); n > 0 {
+		n := min(q.wants(l.took, worth), l.batch.of(q.total))
+		if n = l.committer.steps.narrow(n, q.free(), l.slots.suspects); n > 0 {
 			wants[queue], free[queue] = int64(n), int64(q.free())
 		}
 	}
@@ -191,7 +168,9 @@ func (l *loop) demand(worth bool) (wants, free map[string]int64) {
 // takes nothing when a scheduled job is due; another cycle then promotes and claims. While a suspect job runs claimsOnly returns
 // false, because the claim could take a job that must wait for that one.
 func (l *loop) claimsOnly(p plan) bool {
-	if len(p.ended) > 0 || p.behind || len(p.wants) != 1 || !l.notice.notified || !l.next.IsZero() && !l.next.After(l.env.store.Now()) {
+	next := l.lookout.next
+	if len(p.ended) > 0 || p.behind || len(p.wants) != 1 || len(p.further) > 0 || !l.lookout.notice.notified ||
+		!next.IsZero() && !next.After(l.env.store.Now()) {
 		return false
 	}
 	suspects := 0
@@ -204,15 +183,80 @@ func (l *loop) claimsOnly(p plan) bool {
 	return false
 }
 
+// lookFirst looks before a cycle that only claims, unless the last notification led to a claim. With many queues it keeps only those
+// with jobs before every cycle, even one with other work. found is also false when the loop must look again.
+func (l *loop) lookFirst(ctx context.Context, p *plan, working bool) (found, drained bool) {
+	o := &l.lookout
+	if working {
+		if p.many {
+			o.lookAlong(ctx, p)
+		}
+		return true, false
+	}
+	if o.notice.notified && o.notice.trusted && !p.many {
+		return true, false
+	}
+	if !o.look(ctx, p.wants) {
+		if ctx.Err() != nil {
+			return false, false
+		}
+		if l.env.config.Drain && l.drained(ctx) {
+			return false, true
+		}
+		l.trouble.Over("the database works again")
+		o.foundNothing(p.wants)
+		return false, false
+	}
+	if l.pauseBeforeClaim() {
+		o.everywhere() // the look has left some queues out, and no timer is set
+		return false, false
+	}
+	return true, false
+}
+
+// pauseBeforeClaim pauses where other workers were faster before, and returns true when the loop must look again.
+func (l *loop) pauseBeforeClaim() bool {
+	pause := l.lookout.backoff.PauseBeforeClaim()
+	if pause == 0 {
+		return false
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.ledger.changed: // the cycle that records the end claims as well
+	}
+	return true
+}
+
+// drained reports whether a drain is complete: no job runs here, and no other worker runs a job that could come back.
+func (l *loop) drained(ctx context.Context) bool {
+	if !l.ledger.isIdle() || l.lookout.hasUnfinished(ctx) {
+		return false
+	}
+	if l.refusals.tryAll(ctx) {
+		l.lookout.everywhere()
+		return false
+	}
+	return true
+}
+
 // commit commits a plan and applies its results. Its error ends the run.
 func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
+	p.due = l.lookout.next
+	if err := l.lookout.share(ctx, &p); err != nil {
+		return l.failed(p.ended, err, stopping)
+	}
+	p.simple = l.claimsOnly(p)
 	again, err := p.ended, error(nil)
 	old := refusedBefore(p.ended)
 	if !l.refusals.listing && !old {
 		_, err = l.commitOne(ctx, p)
 	}
 	if l.refusals.listing || old || err != nil && l.env.store.RefusesRow(err) {
-		again, err = l.refusals.commit(ctx, p, err)
+		var did afterSplit
+		did, again, err = l.refusals.commit(ctx, p, err)
+		l.afterSplit(did)
 	}
 	if err != nil {
 		return l.failed(again, err, stopping)
@@ -221,23 +265,41 @@ func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	return nil
 }
 
+// afterSplit applies what is known after a plan was split.
+func (l *loop) afterSplit(did afterSplit) {
+	o := &l.lookout
+	if did.retried {
+		o.everywhere()
+	}
+	if !did.listed {
+		return
+	}
+	for queue, more := range did.more {
+		o.claimable[queue] = more
+	}
+	l.behind, o.next = did.behind, did.next
+	if o.misses++; did.moved {
+		o.misses = 0
+	}
+	o.setAlarm(did.again)
+}
+
 // commitOne commits a plan in one transaction. While the run is stopping it does not wait for locked rows: it first records the
 // ends without a lock, and the locked ones while there is time.
-func (l *loop) commitOne(ctx context.Context, p plan) (outcome, error) {
+func (l *loop) commitOne(ctx context.Context, p plan) (*turn, error) {
 	writing := l.env.writing
 	if ctx.Err() != nil && len(p.ended) > 0 {
 		writing = engine.Briefly(writing)
 	}
 	var number uint64
 	l.ledger.do(func() { number = l.ledger.cycles.begin() })
-	c := l.completer.cycle(p)
-	err := c.commit(writing)
+	c, err := l.committer.commit(writing, p)
 	if err == nil {
-		l.took = c.did.took
-		l.follow(c)
+		l.took = c.turn.took
+		l.follow(&c.turn)
 	}
 	l.ledger.do(func() { l.ledger.cycles.end(number) })
-	return c.did, err
+	return &c.turn, err
 }
 
 // stoppingPause is the longest pause before a stopping run tries an end again that had to wait for a lock.
@@ -255,8 +317,8 @@ func (l *loop) failed(ended []*Attempt, err error, stopping bool) error {
 		}
 	}
 	if lifecycle.IsLocked(store, err) && len(ended) > 0 {
-		if ended, err = l.completer.recordSplit(ended, stopping); err == nil {
-			l.lookEverywhere() // a look before the cycle has left some queues out
+		if ended, err = l.committer.recordSplit(ended, stopping); err == nil {
+			l.lookout.everywhere() // a look before the cycle has left some queues out
 			return nil
 		}
 	}
@@ -273,16 +335,17 @@ func (l *loop) failed(ended []*Attempt, err error, stopping bool) error {
 	case stopping && l.ledger.handlersEnded() && l.trouble.Lasts() >= l.env.config.Stop:
 		return l.unrecorded(err)
 	}
-	l.lookEverywhere() // a look before the cycle has left some queues out
+	l.lookout.everywhere() // a look before the cycle has left some queues out
 	outage.Sleep(l.env.writing, pause)
 	return nil
 }
 
 // rest waits until there may be work.
 func (l *loop) rest() {
-	wake := l.served.wake
+	o := &l.lookout
+	wake := o.served.wake
 	var over <-chan time.Time
-	if wait := time.Until(l.backoff.QuietUntil()); wait > 0 {
+	if wait := time.Until(o.backoff.QuietUntil()); wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		wake, over = nil, timer.C
@@ -293,73 +356,41 @@ func (l *loop) rest() {
 	case <-l.ledger.changed:
 		runtime.Gosched() // handlers that are about to end join the next cycle
 	case <-wake:
-		l.lookEverywhere()
-		l.notice.notified = true
-	case <-l.alarm.Ring():
-		l.lookEverywhere()
+		o.everywhere()
+		o.notice.notified = true
+	case <-o.alarm.Ring():
+		o.everywhere()
 		tellWoken(l.env.observer, jobtype.WakeTimer)
 	case <-over:
 	}
 }
 
-// follow updates the loop's state after a cycle is committed, and starts the jobs that it claimed.
-func (l *loop) follow(c *cycle) {
-	p, did := &c.plan, &c.did
-	tellCycle(l.env.observer, len(p.ended), len(did.claimed), int(did.promoted), did.took)
-	l.batch = l.batch.learn(len(p.ended)+len(did.claimed), did.held)
-	l.completer.recorded(c)
-	if p.listed == nil && p.promotes(l.env.store.Now()) {
-		l.behind = did.promoted > 0 && did.promoted == did.promote
-		if did.looked {
-			l.next = did.next
+// follow updates the loop's state after a turn is committed, and starts the jobs that it claimed.
+func (l *loop) follow(t *turn) {
+	p, o := &t.plan, &l.lookout
+	tellCycle(l.env.observer, len(p.ended), len(t.claimed), int(t.promoted), t.took)
+	l.batch = l.batch.learn(len(p.ended)+len(t.claimed), t.held)
+	l.committer.completer.recorded(t)
+	if !p.isListed() && p.promotes(l.env.store.Now()) {
+		l.behind = t.promoted > 0 && t.promoted == t.promote
+		if t.looked {
+			o.next = t.next
 		}
 	}
-	if len(did.claimed) > 0 {
-		l.emptyLooks = 0
+	if len(t.claimed) > 0 {
+		o.emptyLooks = 0
 		l.refusals.triedAll = false
-		l.backoff.Claimed()
+		o.backoff.Claimed()
 	}
 	if len(p.wants) > 0 || p.many {
-		l.followClaim(p, did)
+		o.follow(t, l.behind)
 	}
-	if did.promoted > 0 {
-		l.lookEverywhere() // promoted jobs may be in any queue, also in one that was not claimed from just now
+	if t.promoted > 0 {
+		o.everywhere() // promoted jobs may be in any queue, also in one that was not claimed from just now
 	}
-	l.slots.pausePrefetch(did.returned)
-	l.executor.dispatch(did.claimed)
-	if signals := c.signals(); signals != 0 {
+	l.slots.pausePrefetch(t.returned)
+	l.executor.dispatch(t.claimed)
+	if signals := t.made.Signals(); signals != 0 {
 		l.env.store.Announce(signals)
 	}
-}
-
-// followClaim decides which queues to look at again, and when.
-func (l *loop) followClaim(p *plan, did *outcome) {
-	l.notice.judge(len(did.claimed) > 0)
-	next := l.next
-	for queue := range p.wants {
-		// A short claim may have missed rows that another worker had locked and then did not take: a look, which takes no
-		// locks, shows them.
-		l.claimable[queue] = did.more[queue] || did.short[queue] || !did.looked
-	}
-	if len(p.ended) == 0 && len(did.claimed) == 0 && !l.behind && (len(p.wants) > 0 || did.promoted == 0) {
-		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
-		// back. An overdue locked job must not set the timer.
-		again := l.env.store.Now().Add(min(lookSoonest<<min(l.misses, 10), lookLast))
-		if next.IsZero() || next.After(again) || did.promoted == 0 && did.promote > 0 {
-			next = again
-		}
-		l.misses++
-		l.backoff.ClaimedNothing()
-	} else {
-		l.misses = 0
-	}
-	l.alarm.Set(l.nextLook(next))
-}
-
-// nextLook returns when the loop looks again by itself; the zero time means never. next is when a job falls due.
-func (l *loop) nextLook(next time.Time) time.Time {
-	if l.env.config.Drain {
-		return core.Earlier(next, l.env.store.Now().Add(min(drainFirst<<min(max(l.emptyLooks, l.misses), 10), drainLast)))
-	}
-	return next
 }

@@ -1,20 +1,102 @@
 package runner
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+)
+
+const (
+	// The bounds of the number of scheduled jobs that become pending in one transaction: a few more than it claims, and the largest
+	// number when that was not enough, so that a million jobs that fall due at once do not hold up other writes for long.
+	promoteLeast = 100
+	promoteMost  = 1000
+)
 
 // plan says what one cycle does.
 type plan struct {
 	ended  []*Attempt       // attempts whose ends are recorded
 	wants  map[string]int64 // the largest number of jobs to claim from each queue
 	slots  map[string]int64 // the number of these jobs that begin at once
-	listed []int64          // the only jobs to claim, without a promotion before; nil means any
 	behind bool             // the cycle before promoted its largest number of jobs: promote more, also when none can be claimed
 	due    time.Time        // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
-	simple bool             // the plan only claims, and the loop looks again: see [engine.Exchange]
+	simple bool             // the plan only claims, and the loop looks again: see [engine.Plan]
 	many   bool             // many queues wanted jobs: wants has only those in which a look found some
+
+	// Where further sources have the better jobs: the claims from them, and what remains of wants for the pending jobs. See share.
+	further []sourceClaim
+	pending map[string]int64
+
+	// The only jobs to promote or to claim, without other promotions or claims; nil: any. At most one of them is set.
+	promoteIDs, claimIDs []int64
 }
 
-// promotes reports whether the plan promotes or claims at a time.
+// split gives the sources their shares of the claim from a queue; the first share is that of the pending jobs.
+func (p *plan) split(queue string, sources []Source, shares []int64) {
+	p.pending[queue] = shares[0]
+	for i, s := range sources {
+		if n := shares[i+1]; n > 0 {
+			p.further = append(p.further, sourceClaim{s, engine.QueueClaim{Queue: queue, N: n}})
+		}
+	}
+}
+
+// pendingShare returns the largest number of pending jobs to claim from a queue.
+func (p *plan) pendingShare(queue string) int64 {
+	if n, shared := p.pending[queue]; shared {
+		return n
+	}
+	return p.wants[queue]
+}
+
+// isListed reports whether the plan has a list of jobs.
+func (p *plan) isListed() bool { return p.promoteIDs != nil || p.claimIDs != nil }
+
+// promotes reports whether the plan promotes any due jobs, or claims, at a time.
 func (p *plan) promotes(now time.Time) bool {
 	return p.behind || len(p.wants) > 0 || p.many && !p.due.IsZero() && !p.due.After(now)
 }
+
+// promotion returns the largest number of due jobs that the plan makes pending, so that the claims choose among them by priority.
+func (p *plan) promotion() int64 {
+	if p.behind {
+		return promoteMost
+	}
+	n := int64(promoteLeast)
+	for _, wants := range p.wants {
+		n = min(n+2*wants, promoteMost)
+	}
+	return n
+}
+
+// turn is a plan that a transaction carries out, with its results.
+type turn struct {
+	plan plan
+	made *lifecycle.Transitions
+
+	now      time.Time // the store's clock when the transaction began
+	lost     []*lifecycle.End
+	promote  int64 // the largest number of jobs that the promotion could promote; 0: it did not run
+	promoted int64
+	claimed  []*Attempt
+	more     map[string]bool // queues in which another claim may find something
+	short    map[string]bool // queues with fewer claimed jobs than wanted, but some
+	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
+	looked   bool            // the turn has looked for the next scheduled job
+	next     time.Time       // the time when that job falls due, if looked
+	took     time.Duration   // the duration of the transaction
+	held     time.Duration   // the time for which it kept all other writers waiting; 0 where it does not
+}
+
+// begin clears the results of an earlier run of the transaction.
+func (t *turn) begin(now time.Time) {
+	*t = turn{
+		plan: t.plan, now: now, made: lifecycle.NewTransitions(),
+		more: map[string]bool{}, short: map[string]bool{}, returned: map[string]bool{},
+	}
+}
+
+// records reports whether the turn records the end of an attempt.
+func (t *turn) records(a *Attempt) bool { return slices.Contains(t.plan.ended, a) }

@@ -21,81 +21,81 @@ func (c *Config) lastChance(job *jobtype.Job) bool {
 	return job.Crashes > 0 && job.Crashes >= c.MaxCrashes-1 && !c.Drain
 }
 
-// lastChance returns the step that runs one job on its last chance at a time.
-func lastChance() step {
-	return step{judge: (*cycle).putOff, keeps: func(c *cycle, claimed []*Attempt) bool {
-		return !slices.ContainsFunc(claimed, func(a *Attempt) bool { return c.env.config.lastChance(&a.job) })
-	}}
+// quarantine holds what the steps for jobs that may have killed a process need.
+type quarantine struct {
+	env    *env
+	ledger *ledger
 }
 
-// suspicion returns the step that claims no jobs that would have to wait beside a job that was running when a process died: a
+// lastChance returns the step that runs one job on its last chance at a time.
+func (n quarantine) lastChance() step {
+	return step{review: n.putOff, keeps: func(claimed []*Attempt) bool { return !slices.ContainsFunc(claimed, n.isLast) }}
+}
+
+func (n quarantine) isLast(a *Attempt) bool { return n.env.config.lastChance(&a.job) }
+
+// onlyFreeSlots returns the step that claims no jobs that would have to wait beside a job that was running when a process died: a
 // crash is also charged to the jobs that wait when their process dies. With FailOnBoot a crash costs more than an attempt.
-func suspicion() step {
-	return step{narrow: func(l *loop, queue string, n int) int {
-		if l.env.config.FailOnBoot || l.slots.suspects > 0 {
-			return min(n, l.slots.queues[queue].free())
+func (n quarantine) onlyFreeSlots() step {
+	return step{narrow: func(jobs, free, suspects int) int {
+		if n.env.config.FailOnBoot || suspects > 0 {
+			return min(jobs, free)
 		}
-		return n
+		return jobs
 	}}
 }
 
 // putOff puts off, at no cost, all claimed jobs of a queue on their last chance except the best one. It also puts off that
 // one if the worker already runs such a job.
-func (c *cycle) putOff(ctx context.Context, q db.Querier, _ string, claimed []*Attempt) ([]*Attempt, error) {
-	last := func(a *Attempt) bool { return c.env.config.lastChance(&a.job) }
-	if !slices.ContainsFunc(claimed, last) {
+func (n quarantine) putOff(ctx context.Context, q db.Querier, t *turn, _ string, claimed []*Attempt) ([]*Attempt, error) {
+	if !slices.ContainsFunc(claimed, n.isLast) {
 		return claimed, nil
 	}
 	slices.SortFunc(claimed, better)
-	taken := slices.ContainsFunc(c.did.claimed, last) ||
-		slices.ContainsFunc(c.completer.ledger.attempts(), func(a *Attempt) bool { return last(a) && !c.records(a) })
+	taken := slices.ContainsFunc(t.claimed, n.isLast) ||
+		slices.ContainsFunc(n.ledger.attempts(), func(a *Attempt) bool { return n.isLast(a) && !t.records(a) })
 	kept := claimed[:0:0]
 	for _, a := range claimed {
-		if !last(a) || !taken {
+		if !n.isLast(a) || !taken {
 			kept = append(kept, a)
-			taken = taken || last(a)
+			taken = taken || n.isLast(a)
 			continue
 		}
 		// The delay grows with each postponement: the job before it may take long.
 		delay := min(time.Duration(1+a.job.Uncounted)*time.Second, lastChanceMost)
 		end := &lifecycle.End{Job: &a.job, Fate: lifecycle.FateSnooze, Delay: delay}
-		if err := lifecycle.Snooze(ctx, q, c.env.store.Now(), end, c.did.left); err != nil {
+		if err := lifecycle.Snooze(ctx, q, n.env.store.Now(), end, t.made); err != nil {
 			return nil, fmt.Errorf("put off a job on its last chance: %w", err)
 		}
 	}
 	return kept, nil
 }
 
-// records reports whether the cycle records the end of an attempt.
-func (c *cycle) records(a *Attempt) bool {
-	return slices.Contains(c.plan.ended, a)
-}
-
-// risk returns the step that gives back claimed jobs that must not wait for a slot. It keeps a claim within the free slots.
-func risk() step { return step{judge: (*cycle).returnRisky} }
+// noRisk returns the step that gives back claimed jobs that must not wait for a slot. It keeps a claim within the free slots.
+func noRisk() step { return step{review: returnRisky} }
 
 // returnRisky gives back a queue's claimed jobs that would have to wait for a slot and should not: if the process dies, a
 // crash is charged to all jobs that it holds. A job on its last attempt would fail without having run; and jobs beside one
 // that was running when a process died would be charged again and again.
-func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) ([]*Attempt, error) {
-	slots := int(c.plan.slots[queue])
+func returnRisky(ctx context.Context, q db.Querier, t *turn, queue string, claimed []*Attempt) ([]*Attempt, error) {
+	slots := int(t.plan.slots[queue])
 	if len(claimed) <= slots {
 		return claimed, nil
 	}
 	slices.SortFunc(claimed, better)
 	suspect := slices.ContainsFunc(claimed, func(a *Attempt) bool { return a.job.Crashes > 0 })
-	kept, back := claimed[:slots:slots], []*Attempt{}
+	kept, back := claimed[:slots:slots], []*lifecycle.End{}
 	for _, a := range claimed[slots:] {
 		if suspect || a.job.AttemptsLeft() == 0 {
 			a.end = lifecycle.End{Job: &a.job, Fate: lifecycle.FateReturn}
-			back = append(back, a)
+			back = append(back, &a.end)
 		} else {
 			kept = append(kept, a)
 		}
 	}
 	if len(back) > 0 {
-		c.did.returned[queue] = true
-		if err := lifecycle.Return(ctx, q, c.env.store.Now(), c.completer.ends(back), c.did.left); err != nil {
+		t.returned[queue] = true
+		if err := lifecycle.Return(ctx, q, t.now, back, t.made); err != nil {
 			return nil, fmt.Errorf("give claimed jobs back: %w", err)
 		}
 	}

@@ -26,12 +26,27 @@ const (
 // refusals splits plans after the database has refused a job, for example by an application's index or trigger. Promotions and claims
 // then use lists of jobs without the refused ones, and in smaller parts when a list is refused.
 type refusals struct {
-	loop *loop
+	env       *env
+	ledger    *ledger
+	slots     *slots
+	committer *committer
+	commitOne func(context.Context, plan) (*turn, error) // commits a plan in one transaction, and applies its results to the loop
 
 	listing  bool      // promotions and claims use lists
 	conflict bool      // some jobs wait for the keys of others
 	triedAll bool      // a drain has tried the refused jobs, and claimed none since
 	cleaned  time.Time // the time of the last removal of old notes
+}
+
+// afterSplit says what the loop knows after a plan was split.
+type afterSplit struct {
+	retried bool            // jobs of any queue may be claimable again
+	listed  bool            // promotions and claims used lists; the fields below are set
+	moved   bool            // jobs were promoted or claimed
+	behind  bool            // more jobs are due than were promoted
+	more    map[string]bool // the queues that were claimed from, and whether another claim may find something
+	next    time.Time       // when the first scheduled job falls due
+	again   time.Time       // when the next try of a scheduled or refused job is due
 }
 
 // refusedBefore reports whether the end of one of the attempts was refused before.
@@ -41,49 +56,51 @@ func refusedBefore(ended []*Attempt) bool {
 
 // commit carries out a plan in several transactions: it records the ends, promotes due jobs and claims. refused is the error of the
 // plan's one transaction, nil when it was not tried. It returns the ends that must be tried again after an error.
-func (r *refusals) commit(ctx context.Context, p plan, refused error) (again []*Attempt, err error) {
-	l, ended := r.loop, len(p.ended)
-	if again, err = r.recordEnds(ctx, p.ended); err != nil {
-		return again, err
+func (r *refusals) commit(ctx context.Context, p plan, refused error) (did afterSplit, again []*Attempt, err error) {
+	ended := len(p.ended)
+	if again, err = r.recordEnds(ctx, p); err != nil {
+		return did, again, err
 	}
-	if ended > 0 && r.conflict {
-		l.lookEverywhere()
+	if did.retried = ended > 0 && r.conflict; did.retried {
 		if err := r.retry(ctx, func(ctx context.Context, q db.Querier, now int64) error {
 			_, err := q.RetryConflicts(ctx, db.RetryConflictsParams{Now: now, N: int64(min(ended, conflictsMost))})
 			return err
 		}); err != nil {
-			return nil, err
+			return did, nil, err
 		}
 	}
-	claims := p.promotes(l.env.store.Now())
+	claims := p.promotes(r.env.store.Now())
 	if claims && refused != nil && !r.listing {
-		l.env.notes.Report("cycle", "one of many", refused)
+		r.env.notes.Report("cycle", "one of many", refused)
 		r.listing = true
 	}
 	if !claims || !r.listing { // or only an end was refused before
-		l.lookEverywhere()
-		return nil, nil
+		did.retried = true
+		return did, nil, nil
 	}
-	moved, err := r.promote(ctx)
+	did.more = map[string]bool{}
+	promoted, err := r.promote(ctx, &did)
+	moved := promoted
 	for queue, n := range p.wants {
 		if err != nil {
-			return nil, err
+			return did, nil, err
 		}
 		var claimed int
-		claimed, err = r.claim(ctx, queue, n)
+		claimed, err = r.claim(ctx, p, &did, queue, n)
 		moved += claimed
 	}
 	if err != nil {
-		return nil, err
+		return did, nil, err
 	}
-	return nil, r.finish(ctx, moved > 0)
+	did.listed, did.moved = true, moved > 0
+	return did, nil, r.finish(ctx, &did)
 }
 
 // recordEnds records ends and postpones refused ones. It returns the ends that must be tried again.
-func (r *refusals) recordEnds(ctx context.Context, ended []*Attempt) (again []*Attempt, err error) {
-	l, stopping := r.loop, ctx.Err() != nil
+func (r *refusals) recordEnds(ctx context.Context, p plan) (again []*Attempt, err error) {
+	stopping := ctx.Err() != nil
 	var old []*Attempt
-	for _, a := range ended {
+	for _, a := range p.ended {
 		if a.refused.times > 0 {
 			old = append(old, a)
 		} else {
@@ -91,12 +108,12 @@ func (r *refusals) recordEnds(ctx context.Context, ended []*Attempt) (again []*A
 		}
 	}
 	if len(again) > 0 {
-		_, err = l.commitOne(ctx, plan{ended: again, due: l.next})
+		_, err = r.commitOne(ctx, plan{ended: again, due: p.due})
 		switch {
 		case err == nil:
 			again = nil
-		case l.completer.mustSplit(err):
-			again, err = l.completer.recordSplit(again, stopping)
+		case r.committer.mustSplit(err):
+			again, err = r.committer.recordSplit(again, stopping)
 		}
 	}
 	left, failed := r.recordOld(old, stopping, len(again) == 0)
@@ -105,99 +122,86 @@ func (r *refusals) recordEnds(ctx context.Context, ended []*Attempt) (again []*A
 
 // recordOld records ends that could not be recorded before. A stopping run waits for their locks when no other ends can come.
 func (r *refusals) recordOld(old []*Attempt, stopping, alone bool) (again []*Attempt, err error) {
-	l := r.loop
-	if len(old) == 0 || !stopping || !alone || !l.ledger.handlersEnded() {
-		return l.completer.recordSplit(old, stopping)
+	if len(old) == 0 || !stopping || !alone || !r.ledger.handlersEnded() {
+		return r.committer.recordSplit(old, stopping)
 	}
-	switch err := l.completer.recordTogether(l.env.writing, old); {
+	switch err := r.committer.record(r.env.writing, old); {
 	case err == nil:
 		return nil, nil
-	case l.completer.mustSplit(err):
-		return l.completer.recordSplit(old, stopping)
+	case r.committer.mustSplit(err):
+		return r.committer.recordSplit(old, stopping)
 	default:
 		return old, err
 	}
 }
 
 // promote makes due jobs pending, except refused ones.
-func (r *refusals) promote(ctx context.Context) (promoted int, err error) {
-	l, store := r.loop, r.loop.env.store
+func (r *refusals) promote(ctx context.Context, did *afterSplit) (promoted int, err error) {
+	store := r.env.store
 	var ids []int64
-	now := core.Micros(store.Now())
 	err = store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		ids, err = q.ListDueJobIDs(ctx, db.ListDueJobIDsParams{Now: now, N: promoteMost})
+		ids, err = q.ListDueJobIDs(ctx, db.ListDueJobIDsParams{Now: core.Micros(store.Now()), N: promoteMost})
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("list due jobs: %w", err)
 	}
-	l.behind = len(ids) == promoteMost
-	err = refusal.Split(ids, store.RefusesRow, func(part []int64) error {
-		var n int64
-		err := store.Write(l.env.writing, func(ctx context.Context, q db.Querier) (err error) {
-			n, err = q.PromoteListedJobs(ctx, db.PromoteListedJobsParams{Now: now, Ids: core.JSONIDs(part)})
-			return err
-		})
-		promoted += int(n)
-		return err
-	}, r.note(refusal.Promote))
-	if err != nil {
-		return promoted, fmt.Errorf("promote due jobs: %w", err)
-	}
-	if promoted > 0 {
-		l.lookEverywhere()
-	}
-	return promoted, nil
+	did.behind = len(ids) == promoteMost
+	return r.inParts(ctx, ids, refusal.Promote, func(part []int64) plan { return plan{promoteIDs: part} })
 }
 
 // claim claims up to n jobs of a queue, except refused ones, and starts them.
-func (r *refusals) claim(ctx context.Context, queue string, n int64) (claimed int, err error) {
-	l, store := r.loop, r.loop.env.store
-	var ids []int64
+func (r *refusals) claim(ctx context.Context, p plan, did *afterSplit, queue string, n int64) (claimed int, err error) {
+	store := r.env.store
+	var rows []db.PeekJobsRow
 	err = store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		ids, err = q.ListClaimableJobIDs(ctx, db.ListClaimableJobIDsParams{
-			Kinds: l.env.kinds, Queue: queue, Now: core.Micros(store.Now()), N: n,
-		})
+		rows, err = q.PeekJobs(ctx, db.PeekJobsParams{Kinds: r.env.kinds, Queue: queue, Now: core.Micros(store.Now()), N: n})
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("list claimable jobs: %w", err)
 	}
-	err = refusal.Split(ids, store.RefusesRow, func(part []int64) error {
-		did, err := l.commitOne(ctx, plan{
-			due: l.next, listed: part,
-			wants: map[string]int64{queue: int64(len(part))}, slots: map[string]int64{queue: int64(l.slots.free(queue))},
-		})
-		claimed += len(did.claimed)
-		return err
-	}, r.note(refusal.Claim))
-	if err != nil {
-		return claimed, err
+	ids := make([]int64, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
 	}
-	l.claimable[queue] = int64(len(ids)) == n
-	return claimed, nil
+	claimed, err = r.inParts(ctx, ids, refusal.Claim, func(part []int64) plan {
+		return plan{
+			claimIDs: part, due: p.due,
+			wants: map[string]int64{queue: int64(len(part))}, slots: map[string]int64{queue: int64(r.slots.free(queue))},
+		}
+	})
+	did.more[queue] = int64(len(ids)) == n
+	return claimed, err
 }
 
-// note returns a function that records a refusal of a job's promotion or claim.
-func (r *refusals) note(action refusal.Action) func(int64, error) error {
-	env := r.loop.env
-	return func(id int64, err error) error {
+// inParts commits the plans of ever smaller parts of a list of jobs, and postpones the refused ones. It returns the number of jobs
+// that were promoted or claimed.
+func (r *refusals) inParts(ctx context.Context, ids []int64, action refusal.Action, of func([]int64) plan) (moved int, err error) {
+	err = refusal.Split(ids, r.env.store.RefusesRow, func(part []int64) error {
+		t, err := r.commitOne(ctx, of(part))
+		if err == nil {
+			moved += len(t.claimed) + int(t.promoted)
+		}
+		return err
+	}, func(id int64, err error) error {
 		action := action // each job may have a different action
-		if env.store.KeyTaken(err) {
+		if r.env.store.KeyTaken(err) {
 			action = refusal.Conflict
 		}
-		return env.notes.Postpone(env.writing, env.store.Write, env.store.Now(), action, id, err)
-	}
+		return r.env.notes.Postpone(r.env.writing, r.env.store.Write, r.env.store.Now(), action, id, err)
+	})
+	return moved, err
 }
 
 // finish decides when the loop looks again, and whether it must still leave out refused jobs.
-func (r *refusals) finish(ctx context.Context, moved bool) error {
-	l, store := r.loop, r.loop.env.store
+func (r *refusals) finish(ctx context.Context, did *afterSplit) error {
+	store := r.env.store
 	var rows []db.CountRefusalsRow
 	var next int64
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		if rows, err = q.CountRefusals(ctx); err == nil {
-			next, err = l.completer.steps.next(ctx, q)
+			next, err = q.GetNextRunAfter(ctx)
 		}
 		return err
 	})
@@ -205,10 +209,9 @@ func (r *refusals) finish(ctx context.Context, moved bool) error {
 		return fmt.Errorf("count refused jobs: %w", err)
 	}
 	now, old := store.Now(), false
-	r.conflict, r.listing, l.next = false, false, core.Time(next)
-	soonest := l.next
-	if !soonest.After(now) {
-		soonest = time.Time{} // the next scheduled job itself was refused
+	r.conflict, r.listing, did.next = false, false, core.Time(next)
+	if did.again = did.next; !did.again.After(now) {
+		did.again = time.Time{} // the next scheduled job itself was refused
 	}
 	for _, row := range rows {
 		r.conflict = r.conflict || row.Action == string(refusal.Conflict)
@@ -218,18 +221,14 @@ func (r *refusals) finish(ctx context.Context, moved bool) error {
 			if again.Before(now) {
 				old, again = true, now.Add(lookLast) // it belongs to another queue, or has gone on
 			}
-			soonest = core.Earlier(soonest, again)
+			did.again = core.Earlier(did.again, again)
 		}
 	}
-	if l.misses++; moved {
-		l.misses = 0
-	}
-	l.alarm.Set(l.nextLook(soonest))
 	if !old || now.Sub(r.cleaned) < cleanEvery {
 		return nil
 	}
 	r.cleaned = now
-	return store.Write(l.env.writing, func(ctx context.Context, q db.Querier) error {
+	return store.Write(r.env.writing, func(ctx context.Context, q db.Querier) error {
 		_, err := q.DeleteOldRefusals(ctx)
 		return err
 	})
@@ -252,7 +251,6 @@ func (r *refusals) tryAll(ctx context.Context) bool {
 		}
 		return nil
 	})
-	r.loop.lookEverywhere()
 	return err == nil && n > 0
 }
 
@@ -263,7 +261,7 @@ func keptFromRunning() []refusal.Action {
 
 // retry runs a function after which refused jobs are tried at once.
 func (r *refusals) retry(ctx context.Context, fn func(ctx context.Context, q db.Querier, now int64) error) error {
-	env := r.loop.env
+	env := r.env
 	err := env.store.Write(env.writing, func(ctx context.Context, q db.Querier) error {
 		return fn(ctx, q, core.Micros(env.store.Now()))
 	})

@@ -21,7 +21,7 @@ const splitMost = time.Second
 // (say, because of an application's trigger) does not hold up the others. That end is postponed, as is an end that would have to wait,
 // perhaps for long, for a row that another transaction has locked. recordSplit returns the attempts to be tried again, with the last
 // error. While the run is stopping, the ends that have to wait are among them.
-func (c *completer) recordSplit(ended []*Attempt, stopping bool) (again []*Attempt, last error) {
+func (c *committer) recordSplit(ended []*Attempt, stopping bool) (again []*Attempt, last error) {
 	if c.env.writing.Err() != nil {
 		return ended, context.Cause(c.env.writing)
 	}
@@ -33,7 +33,7 @@ func (c *completer) recordSplit(ended []*Attempt, stopping bool) (again []*Attem
 	if err != nil {
 		return ended, err
 	}
-	s := endSplitter{completer: c, stopping: stopping, until: time.Now().Add(splitMost)}
+	s := endSplitter{committer: c, stopping: stopping, until: time.Now().Add(splitMost)}
 	var held, free []*Attempt
 	for _, a := range ended {
 		if slices.Contains(locked, a.job.ID) {
@@ -42,7 +42,7 @@ func (c *completer) recordSplit(ended []*Attempt, stopping bool) (again []*Attem
 			free = append(free, a)
 		}
 	}
-	err = s.record(free) // first: each note on a postponed end is a separate transaction
+	err = s.recordAll(free) // first: each note on a postponed end is a separate transaction
 	for _, a := range held {
 		s.wait(a, jobtype.ErrBusy)
 	}
@@ -50,13 +50,13 @@ func (c *completer) recordSplit(ended []*Attempt, stopping bool) (again []*Attem
 }
 
 // mustSplit reports whether an error may be one of the ends that were written together.
-func (c *completer) mustSplit(err error) bool {
+func (c *committer) mustSplit(err error) bool {
 	return c.env.store.RefusesRow(err) || lifecycle.IsLocked(c.env.store, err)
 }
 
 // endSplitter splits ends that the database refused together.
 type endSplitter struct {
-	completer *completer
+	committer *committer
 	stopping  bool
 	until     time.Time
 	locked    error      // the last error for a lock
@@ -71,11 +71,11 @@ type lateError struct{ error }
 
 func (e lateError) Unwrap() error { return e.error }
 
-// record writes ends, in parts where the database refuses them together. Its error is neither for a lock nor for a refused row.
-func (s *endSplitter) record(ended []*Attempt) error {
+// recordAll writes ends, in parts where the database refuses them together. Its error is neither for a lock nor for a refused row.
+func (s *endSplitter) recordAll(ended []*Attempt) error {
 	tried := 0
-	err := refusal.Split(ended, s.completer.mustSplit, func(part []*Attempt) error {
-		err := s.recordTogether(part)
+	err := refusal.Split(ended, s.committer.mustSplit, func(part []*Attempt) error {
+		err := s.recordPart(part)
 		if err == nil {
 			tried += len(part)
 		}
@@ -88,16 +88,16 @@ func (s *endSplitter) record(ended []*Attempt) error {
 	return err
 }
 
-func (s *endSplitter) recordTogether(part []*Attempt) error {
-	writing := s.completer.env.writing
+func (s *endSplitter) recordPart(part []*Attempt) error {
+	writing := s.committer.env.writing
 	if writing.Err() != nil {
 		return context.Cause(writing)
 	}
 	if s.locked != nil && time.Now().After(s.until) {
 		return lateError{s.locked}
 	}
-	err := s.completer.recordTogether(engine.Briefly(writing), part)
-	if lifecycle.IsLocked(s.completer.env.store, err) {
+	err := s.committer.record(engine.Briefly(writing), part)
+	if lifecycle.IsLocked(s.committer.env.store, err) {
 		s.locked = err
 	}
 	if errors.Is(err, jobtype.ErrUnknownOutcome) {
@@ -114,11 +114,11 @@ func (s *endSplitter) later(a *Attempt, err error) error {
 	switch {
 	case errors.As(err, &late) && s.stopping:
 		s.untried, s.waits = append(s.untried, a), late.error
-	case lifecycle.IsLocked(s.completer.env.store, err):
+	case lifecycle.IsLocked(s.committer.env.store, err):
 		s.wait(a, err)
 	case a.end.Drop && !a.refused.drop:
 		a.refused.drop = true // perhaps only the row cannot be removed, as for a foreign key of the application: it stays, for the pruner
-		return s.record([]*Attempt{a})
+		return s.recordAll([]*Attempt{a})
 	default:
 		s.postpone(a, false, err)
 	}
@@ -139,13 +139,13 @@ func (s *endSplitter) wait(a *Attempt, err error) {
 // postpone keeps an end to be recorded later. An error of the note on it holds up no other end.
 func (s *endSplitter) postpone(a *Attempt, locked bool, cause error) {
 	a.refused.refuse(locked)
-	if err := s.completer.postpone(a, cause); err != nil {
+	if err := s.committer.postpone(a, cause); err != nil {
 		s.unnoted = err
 	}
 }
 
 // postpone keeps an end that the database refuses, to be recorded later.
-func (c *completer) postpone(a *Attempt, cause error) error {
+func (c *committer) postpone(a *Attempt, cause error) error {
 	c.ledger.postpone(a)
 	return c.env.notes.Postpone(c.env.writing, c.env.store.Write, c.env.store.Now(), refusal.End, a.job.ID, cause)
 }
@@ -153,14 +153,14 @@ func (c *completer) postpone(a *Attempt, cause error) error {
 // recordRefused tries the refused ends for the last time, and releases the jobs of the ends that are refused again. Its error is the
 // last of an end that could not be recorded in either way: unless the database refused to release the job, which its lease then frees,
 // the worker leaves a goodbye.
-func (c *completer) recordRefused() (last error) {
+func (c *committer) recordRefused() (last error) {
 	store, log := c.env.store, c.env.log
 	for _, a := range c.ledger.takeRefused() {
-		err := c.recordTogether(c.env.writing, []*Attempt{a})
+		err := c.record(c.env.writing, []*Attempt{a})
 		if err != nil && store.RefusesRow(err) {
 			log.Error("the database refuses the end of an attempt: its job is released", append(a.attrs(), "error", err)...)
 			a.end = lifecycle.End{Job: &a.job, Fate: lifecycle.FateRelease}
-			err = c.recordTogether(c.env.writing, []*Attempt{a})
+			err = c.record(c.env.writing, []*Attempt{a})
 		}
 		if err == nil {
 			continue

@@ -31,21 +31,19 @@ func (s *lockingStore) Write(ctx context.Context, fn func(context.Context, db.Qu
 	return fn(ctx, &lockingQuerier{store: s})
 }
 
-func (s *lockingStore) Exchange(ctx context.Context, x *engine.Exchange) error {
+func (s *lockingStore) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
 	time.Sleep(s.try)
-	q := &lockingQuerier{store: s}
-	if err := exchange(ctx, q, x); err != nil {
-		return err
+	q, out := &lockingQuerier{store: s}, engine.Outcome{Now: time.Now()}
+	err := engine.RunPlan(ctx, q, lockingStatements{}, p, &out)
+	if err == nil {
+		s.order = append(s.order, q.ended...)
 	}
-	s.order = append(s.order, q.ended...)
-	return nil
+	return out, err
 }
 
-func (s *lockingStore) Claims() engine.Claims { return lockingClaims{} }
+type lockingStatements struct{ plainStatements }
 
-type lockingClaims struct{ endlessClaims }
-
-func (lockingClaims) CompleteJobs(_ context.Context, q db.Querier, c engine.Completion) (int64, error) {
+func (lockingStatements) CompleteJobs(_ context.Context, q db.Querier, _ int64, c engine.Completion) (int64, error) {
 	l := q.(*lockingQuerier)
 	for _, id := range c.IDs {
 		if slices.Contains(l.store.behind, id) || slices.Contains(l.store.locked, id) {
@@ -79,14 +77,14 @@ func (q *lockingQuerier) NoteRefusal(context.Context, db.NoteRefusalParams) erro
 	return q.store.note
 }
 
-// splitterOf returns a completer with n ended attempts of jobs 1 to n.
-func splitterOf(t *testing.T, store *lockingStore, n int) (*completer, []*Attempt) {
+// splitterOf returns a committer with n ended attempts of jobs 1 to n.
+func splitterOf(t *testing.T, store *lockingStore, n int) (*committer, []*Attempt) {
 	l := endlessLoop(t, store, n, nil)
 	l.env.writing = t.Context()
 	for _, a := range l.ledger.ended {
 		a.over = true
 	}
-	return l.completer, l.ledger.takeEnded()
+	return l.committer, l.ledger.takeEnded()
 }
 
 func idsOf(list []*Attempt) (ids []int64) {

@@ -30,6 +30,8 @@ type Options struct {
 	Handlers map[string]Handler              // by kind
 	Prepare  func(ctx context.Context) error // called before the worker claims; retried during an outage
 
+	Sources []Source // further sources of claimable jobs
+
 	Declared  []declare.Declaration // the declarations of the program
 	Schedules string                // a JSON list of the names of the schedules that the worker declares
 	Settings  *jobrow.Declared      // the declared settings of kinds; the run reads them when it starts and at each look of its heartbeat
@@ -41,7 +43,7 @@ type run struct {
 	ledger    *ledger
 	slots     *slots
 	executor  *executor
-	completer *completer
+	committer *committer
 	presence  *presence
 
 	rescuer  *maintenance.Rescuer
@@ -65,7 +67,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 	e := &env{
 		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
 		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx), finished: make(chan struct{}),
-		cipher: o.Scope.Cipher, schedules: o.Schedules, served: o.Queues,
+		cipher: o.Scope.Cipher, sources: o.Sources, schedules: o.Schedules, served: o.Queues,
 		declared: &declare.Enforcer{Scope: o.Scope, Log: log, Declared: o.Declared}, settings: o.Settings,
 	}
 	var giveUp context.CancelCauseFunc
@@ -90,7 +92,7 @@ func newRun(e *env, o Options) *run {
 	x := &executor{env: e, ledger: l, slots: s, next: make(chan *Attempt)}
 	r := &run{
 		env: e, ledger: l, slots: s, executor: x, presence: p, rescuer: p.rescuer, rollup: rollup,
-		completer: &completer{env: e, ledger: l, executor: x, presence: p, rollup: rollup, steps: allSteps()},
+		committer: &committer{env: e, ledger: l, presence: p, completer: &completer{env: e, ledger: l, rollup: rollup}, steps: allSteps(e, l)},
 		receiver:  &receiver{env: e, ledger: l, slots: s, executor: x, presence: p},
 		registry:  o.Registry, scope: o.Scope, prepare: o.Prepare,
 	}
@@ -139,15 +141,22 @@ func (r *run) run(ctx context.Context) error {
 	return err
 }
 
+// allSteps returns the steps of a cycle. A new step is a line here.
+func allSteps(e *env, l *ledger) steps {
+	q := quarantine{e, l}
+	return steps{q.onlyFreeSlots(), q.lastChance(), noRisk()}
+}
+
 // newLoop returns the loop of a run that has started.
 func (r *run) newLoop() *loop {
 	l := &loop{
-		env: r.env, ledger: r.ledger, slots: r.slots, executor: r.executor, completer: r.completer,
-		served: subscription{unlisten: func() {}}, alarm: clock.NewAlarm(r.env.store.Now),
-		claimable: map[string]bool{}, trouble: outage.New(r.env.log), batch: batchSlots,
-		backoff: r.env.store.Claims().Backoff(r.rescuer.Workers),
+		env: r.env, ledger: r.ledger, slots: r.slots, executor: r.executor, committer: r.committer, trouble: outage.New(r.env.log), batch: batchSlots,
+		lookout: lookout{
+			env: r.env, served: subscription{unlisten: func() {}}, alarm: clock.NewAlarm(r.env.store.Now), claimable: map[string]bool{},
+			backoff: r.env.store.Claims().Backoff(r.rescuer.Workers),
+		},
 	}
-	l.refusals.loop = l
+	l.refusals = refusals{env: r.env, ledger: r.ledger, slots: r.slots, committer: r.committer, commitOne: l.commitOne}
 	return l
 }
 

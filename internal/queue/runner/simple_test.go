@@ -18,18 +18,18 @@ func TestCyclesThatOnlyClaim(t *testing.T) {
 		only   bool
 	}{
 		"slots for all":               {only: true},
-		"due later":                   {change: func(l *loop, _ *plan) { l.next = time.Now().Add(time.Hour) }, only: true},
-		"due":                         {change: func(l *loop, _ *plan) { l.next = time.Now() }},
+		"due later":                   {change: func(l *loop, _ *plan) { l.lookout.next = time.Now().Add(time.Hour) }, only: true},
+		"due":                         {change: func(l *loop, _ *plan) { l.lookout.next = time.Now() }},
 		"ends to record":              {change: func(_ *loop, p *plan) { p.ended = make([]*Attempt, 1) }},
 		"more to promote":             {change: func(_ *loop, p *plan) { p.behind = true }},
-		"without a notification":      {change: func(l *loop, _ *plan) { l.notice.notified = false }},
+		"without a notification":      {change: func(l *loop, _ *plan) { l.lookout.notice.notified = false }},
 		"a job that killed a process": {change: func(l *loop, _ *plan) { l.slots.suspects = 1 }},
 		"two queues":                  {change: func(_ *loop, p *plan) { p.wants["other"], p.slots["other"] = 1, 1 }},
 		"no queue":                    {change: func(_ *loop, p *plan) { delete(p.wants, "q") }},
 		"jobs ahead of a slot":        {change: func(_ *loop, p *plan) { p.wants["q"]++ }},
 	} {
 		l := runOf(t, &endless{}, Config{}, map[string]int{"q": 2}, nil).newLoop()
-		l.notice.notified = true
+		l.lookout.notice.notified = true
 		p := plan{wants: map[string]int64{"q": 2}, slots: map[string]int64{"q": 2}}
 		if test.change != nil {
 			test.change(l, &p)
@@ -54,18 +54,16 @@ func (*barren) ClaimJobs(context.Context, db.ClaimJobsParams) ([]db.ClaimJobsRow
 	return nil, nil
 }
 
-func (s *uncertain) Exchange(ctx context.Context, x *engine.Exchange) error {
+func (s *uncertain) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
 	s.ones++
 	if s.ones > s.failures+1 {
-		return exchange(ctx, &barren{}, x)
+		return exchange(ctx, &barren{}, p)
 	}
-	if err := s.endless.Exchange(ctx, x); err != nil {
-		return err
+	out, err := s.endless.Exchange(ctx, p)
+	if err == nil && s.ones <= s.failures {
+		err = jobtype.ErrUnknownOutcome
 	}
-	if s.ones <= s.failures {
-		return jobtype.ErrUnknownOutcome
-	}
-	return nil
+	return out, err
 }
 
 // The claimed jobs of a simple exchange begin when its commit is known, and the look for due jobs comes after it.
@@ -73,19 +71,17 @@ func TestSimpleExchange(t *testing.T) {
 	store := &uncertain{failures: 1}
 	l := endlessLoop(t, store, 0, func() {})
 	for round, want := range []int{0, 1, 1, 1} {
-		c := l.completer.cycle(plan{wants: map[string]int64{jobtype.DefaultQueue: 1}, slots: map[string]int64{jobtype.DefaultQueue: 1}, simple: true})
-		l.claimable[jobtype.DefaultQueue] = false
-		err := c.commit(t.Context())
-		if err == nil {
-			l.follow(c)
-		}
+		l.lookout.claimable[jobtype.DefaultQueue] = false
+		_, err := l.commitOne(t.Context(), plan{
+			wants: map[string]int64{jobtype.DefaultQueue: 1}, slots: map[string]int64{jobtype.DefaultQueue: 1}, simple: true,
+		})
 		if (want == 0) != errors.Is(err, jobtype.ErrUnknownOutcome) || store.ones != round+1 {
 			t.Errorf("round %d, after %d: the error is %v", round, store.ones, err)
 		}
 		running := 0
 		l.ledger.do(func() { running = len(l.ledger.running) })
-		if running != want || l.claimable[jobtype.DefaultQueue] != (round > 0) {
-			t.Errorf("round %d: %d jobs run, claimable: %t", round, running, l.claimable[jobtype.DefaultQueue])
+		if running != want || l.lookout.claimable[jobtype.DefaultQueue] != (round > 0) {
+			t.Errorf("round %d: %d jobs run, claimable: %t", round, running, l.lookout.claimable[jobtype.DefaultQueue])
 		}
 	}
 }

@@ -46,6 +46,14 @@ func (c Changes) Write(ctx context.Context, q db.Querier, now int64) error {
 	if len(c) == 0 {
 		return nil
 	}
+	return q.AddJobChanges(ctx, db.AddJobChangesParams{At: now, Items: c.Items()})
+}
+
+// Items returns the changes as AddJobChanges takes them; empty for none. They are written in the transaction of the changes.
+func (c Changes) Items() string {
+	if len(c) == 0 {
+		return ""
+	}
 	items := make([]byte, 1, 80*len(c)+2)
 	items[0] = '['
 	for key, sum := range c {
@@ -59,7 +67,7 @@ func (c Changes) Write(ctx context.Context, q db.Querier, now int64) error {
 		items = append(strconv.AppendInt(items, sum.times, 10), ',')
 		items = append(strconv.AppendInt(items, sum.jobs, 10), ']')
 	}
-	return q.AddJobChanges(ctx, db.AddJobChangesParams{At: now, Items: string(append(items, ']'))})
+	return string(append(items, ']'))
 }
 
 // compare defines the order in which sums are written. It is the same in all processes, so that two of them do not deadlock.

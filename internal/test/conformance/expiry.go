@@ -46,19 +46,12 @@ func (c *lateClock) Now() time.Time { return c.Store.Now().Add(time.Duration(c.l
 
 func (c *lateClock) NowWithin(context.Context) time.Time { return c.Now() }
 
-func (c *lateClock) Claims() engine.Claims { return lateClaims{c.Store.Claims(), c} }
-
-type lateClaims struct {
-	engine.Claims
-	clock *lateClock
-}
-
-func (l lateClaims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
-	rows, committed, err := l.Claims.ClaimJobs(ctx, q, arg)
-	if len(rows) > 0 && l.clock.next != 0 {
-		l.clock.late.Store(l.clock.next)
+func (c *lateClock) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
+	out, err := c.Store.Exchange(ctx, p)
+	if slices.ContainsFunc(out.Claimed, func(rows []db.ClaimJobsRow) bool { return len(rows) > 0 }) && c.next != 0 {
+		c.late.Store(c.next)
 	}
-	return rows, committed, err
+	return out, err
 }
 
 // late returns a client by a clock that is set ahead by a time, or, when atClaim is set, from its next claim on. The observer

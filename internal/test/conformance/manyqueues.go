@@ -69,11 +69,11 @@ type failingExchange struct {
 	armed *atomic.Bool
 }
 
-func (s failingExchange) Exchange(ctx context.Context, x *engine.Exchange) error {
+func (s failingExchange) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
 	if s.armed.Swap(false) {
-		return jobs.ErrFull
+		return engine.Outcome{}, jobs.ErrFull
 	}
-	return s.Store.Exchange(ctx, x)
+	return s.Store.Exchange(ctx, p)
 }
 
 // A cycle that fails when a job has just fallen due is repeated, with no other reason to wake up.

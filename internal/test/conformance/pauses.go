@@ -162,7 +162,7 @@ func testNoStatementClaimsPaused(f *fixture) {
 			unfinished, err := q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queues: `["default"]`, Kinds: `["k","l"]`, Now: now})
 			f.must(err)
 			want(f, "kinds that have unfinished jobs", unfinished, wanted)
-			free, err := q.ListClaimableJobIDs(ctx, db.ListClaimableJobIDsParams{Kinds: `["k","l"]`, Queue: jobs.DefaultQueue, Now: now, N: 9})
+			free, err := q.PeekJobs(ctx, db.PeekJobsParams{Kinds: `["k","l"]`, Queue: jobs.DefaultQueue, Now: now, N: 9})
 			f.must(err)
 			want(f, "jobs that may be tried one by one", int64(len(free)), 3*wanted)
 			return nil

@@ -532,11 +532,6 @@ func (q counted) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return q.own.ListAuditOfJob(ctx, arg)
 }
 
-func (q counted) ListClaimableJobIDs(ctx context.Context, arg db.ListClaimableJobIDsParams) ([]int64, error) {
-	q.note("ListClaimableJobIDs")
-	return q.own.ListClaimableJobIDs(ctx, arg)
-}
-
 func (q counted) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {
 	q.note("ListClaimableQueues")
 	return q.own.ListClaimableQueues(ctx, arg)
@@ -805,6 +800,11 @@ func (q counted) Pause(ctx context.Context, arg db.PauseParams) (int64, error) {
 func (q counted) PauseSchedule(ctx context.Context, arg db.PauseScheduleParams) (int64, error) {
 	q.note("PauseSchedule")
 	return q.own.PauseSchedule(ctx, arg)
+}
+
+func (q counted) PeekJobs(ctx context.Context, arg db.PeekJobsParams) ([]db.PeekJobsRow, error) {
+	q.note("PeekJobs")
+	return q.own.PeekJobs(ctx, arg)
 }
 
 func (q counted) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams) (int64, error) {

@@ -93,15 +93,34 @@ func (s *watched) InsertWith(ctx context.Context, queue string, fn port.InsertFu
 	})
 }
 
-func (s *watched) Exchange(ctx context.Context, x *port.Exchange) error {
+func (s *watched) Exchange(ctx context.Context, p port.Plan) (out port.Outcome, err error) {
 	a := asked{write: true}
-	begin := x.Begin
-	x.Begin = func() {
-		a.statements = a.statements[:0] // the store may run it again
-		begin()
+	tell, before, after := p.Ran, p.Before, p.After
+	p.Ran = func(name string, took time.Duration, err error) {
+		a.statements = append(a.statements, name)
+		if tell != nil {
+			tell(name, took, err)
+		}
 	}
-	x.Each(func(fn port.Func) port.Func { return s.statements(&a, fn) })
-	return s.record(&a, func() error { return s.Store.Exchange(ctx, x) })
+	if before != nil {
+		p.Before = func(ctx context.Context, q db.Querier, now time.Time) error {
+			a.statements = a.statements[:0] // the store may run it again
+			if s.before != nil && len(p.Done) > 0 {
+				s.before("CompleteJobs")
+			}
+			return before(ctx, q, now)
+		}
+	}
+	if after != nil && s.withoutHistory {
+		p.After = func(ctx context.Context, q db.Querier, out *port.Outcome) error {
+			return after(ctx, withoutHistory{q}, out)
+		}
+	}
+	err = s.record(&a, func() (err error) {
+		out, err = s.Store.Exchange(ctx, p)
+		return err
+	})
+	return out, err
 }
 
 func (s *watched) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {

@@ -1,6 +1,6 @@
--- name: ListClaimableJobIDs :many
--- ListClaimableJobIDs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them.
-SELECT c.id FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+-- name: PeekJobs :many
+-- PeekJobs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them. It locks none.
+SELECT c.id, c.priority FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     SELECT j.id, j.priority, j.run_after FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value

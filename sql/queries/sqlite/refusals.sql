@@ -1,6 +1,6 @@
--- name: ListClaimableJobIDs :many
--- ListClaimableJobIDs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them.
-SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
+-- name: PeekJobs :many
+-- PeekJobs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them. It locks none.
+SELECT c.id, c.priority FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
       AND j.run_after <= @now

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+)
+
+// Plan is one cycle of a runner as data. An engine carries it out in one transaction, in the order of the fields, in as few round trips as
+// it can. The transaction may run more than once, and each run begins with Before.
+type Plan struct {
+	// Before records what has no place in Done; nil: nothing. It sets its results anew at each run.
+	Before func(ctx context.Context, q db.Querier, now time.Time) error
+
+	// Returns is true when Before may make jobs pending again. The claims find them: a job of a high priority that is retried at once
+	// comes before the others.
+	Returns bool
+
+	Done    []Completion // attempts that ended well
+	Promote Promote      // scheduled jobs to make pending
+	Claims  []QueueClaim // jobs to claim; none while a scheduled job is due that was not promoted
+	Claimer Claimer      // the worker that claims
+
+	// Look is true when the engine reads after the promotion when the next scheduled job falls due.
+	Look bool
+
+	// After decides about the claimed jobs, and sets the outcome's Changes; nil: nothing.
+	After func(ctx context.Context, q db.Querier, out *Outcome) error
+
+	// Simple is true for a plan with one claim, without Before, Done and After. An engine may leave out Promote and Look, and send the claim
+	// and its commit in one round trip: the caller looks again afterwards.
+	Simple bool
+
+	// Ran, unless nil, is called after each statement of the transaction.
+	Ran func(statement string, took time.Duration, err error)
+}
+
+// Promote says which scheduled jobs become pending: up to N due ones, or those due ones with IDs. The zero value: none.
+type Promote struct {
+	N   int64
+	IDs []int64
+	Due int64 // when the first scheduled job falls due, as far as the caller knows, in microseconds; 0: none is scheduled
+}
+
+// IsDue reports whether a scheduled job is due at a time.
+func (p Promote) IsDue(now time.Time) bool { return p.Due != 0 && p.Due <= core.Micros(now) }
+
+// Params returns the parameters of the statement for due jobs.
+func (p Promote) Params(now time.Time) db.PromoteDueJobsParams {
+	return db.PromoteDueJobsParams{Now: core.Micros(now), N: p.N}
+}
+
+// Listed returns the parameters of the statement for listed jobs.
+func (p Promote) Listed(now time.Time) db.PromoteListedJobsParams {
+	return db.PromoteListedJobsParams{Now: core.Micros(now), Ids: core.JSONIDs(p.IDs)}
+}
+
+// QueueClaim is a claim of up to N jobs of a queue, or of the ones with IDs.
+type QueueClaim struct {
+	Queue string
+	N     int64
+	IDs   []int64
+}
+
+// Claimer identifies the worker that claims.
+type Claimer struct {
+	WorkerID int64
+	Lease    time.Duration
+	Kinds    string // a JSON list of the kinds that it runs
+}
+
+// Completion holds the common columns of attempts that ended well, and the ids of their jobs. The receiver may sort the ids.
+type Completion struct {
+	WorkerID, Attempt int64
+	IDs               []int64
+	Results           string // the results, as [db.CompleteJobsWithResultsParams] takes them; empty: the attempts have none
+	Drop              bool   // the jobs are removed
+}
+
+// WithResults returns the parameters of the statement for attempts with results. now is in microseconds.
+func (c Completion) WithResults(now int64) db.CompleteJobsWithResultsParams {
+	return db.CompleteJobsWithResultsParams{Now: now, WorkerID: c.WorkerID, Items: c.Results}
+}
+
+// Plain returns the parameters of the statement for attempts without results. now is in microseconds.
+func (c Completion) Plain(now int64) db.CompleteJobsParams {
+	return db.CompleteJobsParams{Now: now, WorkerID: c.WorkerID, Attempt: c.Attempt, Ids: core.JSONIDs(c.IDs)}
+}
+
+// Dropped returns the parameters of the statement that removes the jobs.
+func (c Completion) Dropped() db.DropCompletedJobsParams {
+	return db.DropCompletedJobsParams{WorkerID: c.WorkerID, Attempt: c.Attempt, Ids: core.JSONIDs(c.IDs)}
+}
+
+// Outcome holds the results of a plan.
+type Outcome struct {
+	Now      time.Time           // the time of the run, by the store's clock
+	Done     []Completed         // for each of Done
+	Promoted int64               // the number of promoted jobs
+	Due      bool                // a job was due: the promotion ran
+	Claimed  [][]db.ClaimJobsRow // for each of Claims
+	Looked   bool                // Next is set
+	Next     int64               // when the next scheduled job falls due, in microseconds; 0: none is scheduled
+	Changes  string              // set by After: the items of [db.AddJobChangesParams]; empty: none
+	Held     time.Duration       // the time for which other writers waited for the transaction; 0 where they do not
+}
+
+// Completed is the result of a Completion.
+type Completed struct {
+	N       int64   // the number of attempts whose end was recorded
+	Removed []int64 // the removed jobs, with Drop
+}
+
+// Params returns the parameters of the statement for a claim that is not of listed jobs.
+func (c Claimer) Params(claim QueueClaim, now time.Time, noneDueBefore int64) db.ClaimJobsParams {
+	return db.ClaimJobsParams{
+		WorkerID: c.WorkerID, LeaseUntil: core.Micros(now.Add(c.Lease)), Now: core.Micros(now), Kinds: c.Kinds, Queue: claim.Queue, N: claim.N,
+		NoneDueBefore: noneDueBefore,
+	}
+}
+
+// Listed returns the parameters of the statement for a claim of listed jobs.
+func (c Claimer) Listed(claim QueueClaim, now time.Time) db.ClaimListedJobsParams {
+	return db.ClaimListedJobsParams{
+		WorkerID: c.WorkerID, LeaseUntil: core.Micros(now.Add(c.Lease)), Now: core.Micros(now), Queue: claim.Queue, Ids: core.JSONIDs(claim.IDs),
+	}
+}

@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+)
+
+// Source is a place that claimable jobs come from, beside the pending jobs. The best jobs of all of them come first, by priority. One
+// goroutine uses it.
+type Source interface {
+	// Queues returns the queues of a list in which the source has jobs to claim, and maybe some others.
+	Queues(ctx context.Context, q db.Querier, queues []string) ([]string, error)
+
+	// Peek returns the priorities of up to n jobs of a queue that can be claimed, the highest first. It locks none.
+	Peek(ctx context.Context, q db.Querier, queue string, n int64) ([]int64, error)
+
+	// Claim claims up to n of these jobs, best first, in the transaction of a cycle.
+	Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]db.ClaimJobsRow, error)
+
+	// HasUnfinished reports whether the source has jobs for which a drain waits.
+	HasUnfinished(ctx context.Context, q db.Querier, queues []string) (bool, error)
+}
+
+// sourceClaim is a claim from a further source.
+type sourceClaim struct {
+	source Source
+	engine.QueueClaim
+}
+
+// shares returns how many of the n best jobs each offer has. An offer is a list of priorities, the highest first. Equal priorities
+// alternate.
+func shares(offers [][]int64, n int64) []int64 {
+	taken := make([]int64, len(offers))
+	for range n {
+		best := -1
+		for i, offer := range offers {
+			if taken[i] == int64(len(offer)) {
+				continue
+			}
+			if best < 0 || offer[taken[i]] > offers[best][taken[best]] || offer[taken[i]] == offers[best][taken[best]] && taken[i] < taken[best] {
+				best = i
+			}
+		}
+		if best < 0 {
+			break
+		}
+		taken[best]++
+	}
+	return taken
+}
