@@ -101,6 +101,7 @@ func Run(t *testing.T, open Open) {
 		{"Cipher", cipherTests},
 		{"Forget", forgetTests},
 		{"Schedules", scheduleTests},
+		{"Sources", sourceTests},
 		{"ScheduleChanges", scheduleChangeTests},
 		{"Schedulers", schedulerTests},
 		{"Declarations", declarationTests},

@@ -1,0 +1,199 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/runner"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+var sourceTests = []test{
+	{"Lanes", testLanes},
+	{"LanesBesideHandover", testLanesBesideHandover},
+}
+
+// lanes is a second source of claimable jobs, beside the pending jobs. Each lane lets one job run at a time. The jobs of the lanes are
+// scheduled for the far future, and so no other source has them.
+type lanes struct {
+	mu      sync.Mutex
+	waiting [3][]laneJob // by priority, the highest first
+	running [3]int64     // the running job of each lane; 0: none
+	most    [3]int       // the largest number of jobs of each lane that ran at once
+}
+
+type laneJob struct{ id, priority int64 }
+
+// heads returns the lanes that could start a job, the one with the highest priority first. Callers hold mu.
+func (l *lanes) heads() (free []int) {
+	for i := range l.waiting {
+		if l.running[i] == 0 && len(l.waiting[i]) > 0 {
+			free = append(free, i)
+		}
+	}
+	slices.SortStableFunc(free, func(a, b int) int { return cmp.Compare(l.waiting[b][0].priority, l.waiting[a][0].priority) })
+	return free
+}
+
+// Queues implements [runner.Source].
+func (l *lanes) Queues(_ context.Context, _ db.Querier, queues []string) ([]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.heads()) == 0 || !slices.Contains(queues, jobs.DefaultQueue) {
+		return nil, nil
+	}
+	return []string{jobs.DefaultQueue}, nil
+}
+
+// Peek implements [runner.Source].
+func (l *lanes) Peek(_ context.Context, _ db.Querier, _ string, n int64) (priorities []int64, _ error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, i := range l.heads() {
+		priorities = append(priorities, l.waiting[i][0].priority)
+	}
+	return priorities[:min(len(priorities), int(n))], nil
+}
+
+// Claim implements [runner.Source].
+func (l *lanes) Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]db.ClaimJobsRow, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	us := core.Micros(now)
+	for _, i := range l.heads()[:min(len(l.heads()), int(claim.N))] {
+		id := l.waiting[i][0].id
+		if _, err := q.UpdateWaitingJob(ctx, db.UpdateWaitingJobParams{Now: us, RunAfter: &us, ID: id}); err != nil {
+			return nil, err
+		}
+		claim.IDs = append(claim.IDs, id)
+	}
+	if _, err := q.PromoteListedJobs(ctx, engine.Promote{IDs: claim.IDs}.Listed(now)); err != nil {
+		return nil, err
+	}
+	listed, err := q.ClaimListedJobs(ctx, by.Listed(claim, now))
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]db.ClaimJobsRow, len(listed))
+	for i, row := range listed {
+		rows[i] = db.ClaimJobsRow(row)
+	}
+	return rows, nil
+}
+
+// HasUnfinished implements [runner.Source].
+func (l *lanes) HasUnfinished(context.Context, db.Querier, []string) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.waiting[:], func(list []laneJob) bool { return len(list) > 0 }), nil
+}
+
+// start records that a job of a lane runs: the lane is closed to others until end.
+func (l *lanes) start(id int64) (end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, list := range l.waiting {
+		if len(list) == 0 || list[0].id != id {
+			continue
+		}
+		if l.running[i] != 0 {
+			l.most[i] = 2
+		}
+		l.waiting[i], l.running[i] = list[1:], id
+		return func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.running[i] = 0
+		}
+	}
+	return func() {}
+}
+
+// lanesOf enqueues n jobs for each of three lanes. The first job of each lane has the highest priority.
+func (f *fixture) lanesOf(n int) *lanes {
+	f.Helper()
+	l := &lanes{}
+	for i := range l.waiting {
+		for k := range n {
+			priority := 100*(i+1) - k
+			id := f.enqueue("lane", jobs.In(10000*time.Hour), jobs.Priority(priority))
+			l.waiting[i] = append(l.waiting[i], laneJob{id, int64(priority)})
+		}
+	}
+	return l
+}
+
+// runLanes runs a worker with the lanes as a further source. The kinds have the same handler.
+func (f *fixture) runLanes(ctx context.Context, l *lanes, drain bool, registry *runner.Registry, slots int, ran func(jobs.Job)) error {
+	f.Helper()
+	run := func(_ context.Context, job *jobtype.Job) error {
+		defer l.start(job.ID)()
+		ran(*job)
+		return nil
+	}
+	handler := runner.Handler{Settings: jobrow.Settings{MaxAttempts: 3}, RetryDelay: runner.DefaultRetryDelay, Run: run}
+	return runner.Run(ctx, runner.Config{
+		Grace: time.Second, Lease: 30 * time.Second, StuckAfter: time.Minute, Stop: time.Minute, MaxCrashes: 3, Drain: drain,
+		Retention: maintenance.Retention{}, HistoryNames: 10, Log: slog.New(slog.DiscardHandler),
+	}, runner.Options{
+		Scope: &engine.Scope{Store: engine.StoreOf(f.client.Store())}, Registry: registry,
+		Queues:   runner.NewQueues(map[string]int{jobs.DefaultQueue: slots}),
+		Handlers: map[string]runner.Handler{"k": handler, "lane": handler}, Sources: []runner.Source{l},
+		Prepare: func(context.Context) error { return nil }, Schedules: "[]", Settings: &jobrow.Declared{},
+	})
+}
+
+// A drain runs the jobs of all sources, the best first by priority, and lets each lane run one job at a time.
+func testLanes(f *fixture) {
+	l := f.lanesOf(4)
+	for range 5 {
+		f.enqueue("k", jobs.Priority(150)) // after the head of two lanes, and before the third lane
+	}
+	var order []string
+	var mu sync.Mutex
+	f.must(f.runLanes(f.ctx, l, true, &runner.Registry{}, 1, func(job jobs.Job) {
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, job.Kind)
+	}))
+	want(f, "the jobs that ran", len(order), 17)
+	for i, kind := range order {
+		// 300, 299 ... of the third lane, then 200 ... 197 of the second, then the pending jobs, then the first lane.
+		if due := i >= 8 && i < 13; due != (kind == "k") {
+			f.Errorf("the jobs ran in the order %q", order)
+			break
+		}
+	}
+	want(f, "the largest number of jobs of a lane at once", slices.Max(l.most[:]), 0)
+}
+
+// With several slots each lane still runs one job at a time, and jobs without a lane fill the others.
+func testLanesBesideHandover(f *fixture) {
+	l := f.lanesOf(6)
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	ran := make(chan jobs.Job, 100)
+	done := make(chan error, 1)
+	go func() { done <- f.runLanes(ctx, l, false, &runner.Registry{}, 4, func(job jobs.Job) { ran <- job }) }()
+	for range 20 {
+		f.enqueue("k")
+	}
+	kinds := map[string]int{}
+	for range 38 {
+		kinds[receive(f, "a job", ran).Kind]++
+	}
+	cancel()
+	f.must(<-done)
+	want(f, "jobs of lanes", kinds["lane"], 18)
+	want(f, "the largest number of jobs of a lane at once", slices.Max(l.most[:]), 0)
+}
