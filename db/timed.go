@@ -1238,14 +1238,14 @@ func (q timed) RekeySchedule(ctx context.Context, arg RekeyScheduleParams) (int6
 	return value, err
 }
 
-func (q timed) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) ([]ReleaseHeldJobsRow, error) {
+func (q timed) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ReleaseHeldJobs(ctx, arg)
 	q.hook("ReleaseHeldJobs", time.Since(began), err)
 	return value, err
 }
 
-func (q timed) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error) {
+func (q timed) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ReleaseJobs(ctx, arg)
 	q.hook("ReleaseJobs", time.Since(began), err)

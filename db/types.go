@@ -161,7 +161,6 @@ type (
 	RekeyJobParams                = sqlite.RekeyJobParams
 	RekeyScheduleParams           = sqlite.RekeyScheduleParams
 	ReleaseHeldJobsParams         = sqlite.ReleaseHeldJobsParams
-	ReleaseHeldJobsRow            = sqlite.ReleaseHeldJobsRow
 	ReleaseJobsParams             = sqlite.ReleaseJobsParams
 	ReleaseSuccessorsParams       = sqlite.ReleaseSuccessorsParams
 	ReplacePauseParams            = sqlite.ReplacePauseParams

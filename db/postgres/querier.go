@@ -421,10 +421,10 @@ type Querier interface {
 	RekeySchedule(ctx context.Context, arg RekeyScheduleParams) (int64, error)
 	// ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
 	// transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
-	ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) ([]ReleaseHeldJobsRow, error)
+	ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error)
 	// ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
 	// number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
-	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error)
+	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) ([]int64, error)
 	// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
 	// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
 	ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error)

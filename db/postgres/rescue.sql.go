@@ -185,14 +185,13 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 	return result.RowsAffected(), nil
 }
 
-const releaseHeldJobs = `-- name: ReleaseHeldJobs :many
+const releaseHeldJobs = `-- name: ReleaseHeldJobs :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'pending',
                 uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST($2 AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind
 `
 
 type ReleaseHeldJobsParams struct {
@@ -200,31 +199,14 @@ type ReleaseHeldJobsParams struct {
 	WorkerID int64 `json:"worker_id"`
 }
 
-type ReleaseHeldJobsRow struct {
-	Queue string `json:"queue"`
-	Kind  string `json:"kind"`
-}
-
 // ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
 // transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
-func (q *Queries) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) ([]ReleaseHeldJobsRow, error) {
-	rows, err := q.db.Query(ctx, releaseHeldJobs, arg.Now, arg.WorkerID)
+func (q *Queries) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, releaseHeldJobs, arg.Now, arg.WorkerID)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	defer rows.Close()
-	var items []ReleaseHeldJobsRow
-	for rows.Next() {
-		var i ReleaseHeldJobsRow
-		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+	return result.RowsAffected(), nil
 }
 
 const resetStuckJobs = `-- name: ResetStuckJobs :many

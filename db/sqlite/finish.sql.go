@@ -356,12 +356,13 @@ func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobs
 	return err
 }
 
-const releaseJobs = `-- name: ReleaseJobs :execrows
+const releaseJobs = `-- name: ReleaseJobs :many
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(?2 AS BIGINT) AND attempt = ?3
   AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
+RETURNING id
 `
 
 type ReleaseJobsParams struct {
@@ -373,17 +374,32 @@ type ReleaseJobsParams struct {
 
 // ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
 // number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
-func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, releaseJobs,
+func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, releaseJobs,
 		arg.Now,
 		arg.WorkerID,
 		arg.Attempt,
 		arg.Ids,
 	)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected()
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const returnJob = `-- name: ReturnJob :execrows

@@ -83,7 +83,7 @@ func (in *Inspector) retryTogether(ctx context.Context, part []Failure, author *
 			}
 			if n > 0 {
 				retried = append(retried, job.ID)
-				made.Requeue(lifecycle.Ref{Queue: job.Queue, Kind: job.Kind}, jobs.StatusFailed, lifecycle.FateNone, jobs.StatusPending)
+				made.Requeue(lifecycle.Ref{Queue: job.Queue, Kind: job.Kind}, jobs.StatusFailed)
 			}
 		}
 		if err := made.Conclude(ctx, q, now); err != nil {

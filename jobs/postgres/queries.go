@@ -1107,19 +1107,11 @@ func (q queries) RekeySchedule(ctx context.Context, arg db.RekeyScheduleParams) 
 	return q.own.RekeySchedule(ctx, dbpostgres.RekeyScheduleParams(arg))
 }
 
-func (q queries) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) ([]db.ReleaseHeldJobsRow, error) {
-	rows, err := q.own.ReleaseHeldJobs(ctx, dbpostgres.ReleaseHeldJobsParams(arg))
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.ReleaseHeldJobsRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.ReleaseHeldJobsRow(row)
-	}
-	return list, nil
+func (q queries) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) (int64, error) {
+	return q.own.ReleaseHeldJobs(ctx, dbpostgres.ReleaseHeldJobsParams(arg))
 }
 
-func (q queries) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int64, error) {
+func (q queries) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) ([]int64, error) {
 	return q.own.ReleaseJobs(ctx, dbpostgres.ReleaseJobsParams(arg))
 }
 

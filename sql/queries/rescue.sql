@@ -46,7 +46,7 @@ WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     LIMIT 1 OFFSET 0)
 RETURNING queue, kind;
 
--- name: ReleaseHeldJobs :many
+-- name: ReleaseHeldJobs :execrows
 -- ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
 -- transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending',
@@ -54,5 +54,4 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'pending',
 WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'
-    LIMIT 1 OFFSET 0)
-RETURNING queue, kind;
+    LIMIT 1 OFFSET 0);

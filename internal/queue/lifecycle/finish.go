@@ -66,7 +66,8 @@ func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, made 
 	return f.returned(ctx, ends)
 }
 
-// ReleaseHeld releases all jobs of a worker that left a goodbye because it could not record their ends. It returns their number.
+// ReleaseHeld releases all jobs of a worker that left a goodbye because it could not record their ends. It returns their number. It
+// records no transitions: a goodbye of PostgreSQL sends these statements without reading their results.
 func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, error) {
 	if err := trimHeld(ctx, q, worker); err != nil {
 		return 0, err
@@ -74,15 +75,7 @@ func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, e
 	if err := q.RecordHeldJobs(ctx, db.RecordHeldJobsParams{Now: now, WorkerID: worker}); err != nil {
 		return 0, err
 	}
-	released, err := q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
-	if err != nil {
-		return 0, err
-	}
-	made := NewTransitions()
-	for _, job := range released {
-		made.LeaveRunning(Ref{Queue: job.Queue, Kind: job.Kind}, FateRelease, jobtype.StatusPending)
-	}
-	return int64(len(released)), made.Conclude(ctx, q, now)
+	return q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
 }
 
 // ReleaseUnstarted releases one job whose handler was not called. It reports whether the worker still held the job.
@@ -154,45 +147,19 @@ func (f *finisher) returned(ctx context.Context, ends []*End) error {
 		if err := f.q.RecordReleasedJobs(ctx, db.RecordReleasedJobsParams(release)); err != nil {
 			return err
 		}
-		n, err := f.q.ReleaseJobs(ctx, release)
-		if err == nil && n < int64(len(group)) {
-			err = f.cancelReturned(ctx, group)
-		} else if err == nil {
-			for _, e := range group {
+		released, err := f.q.ReleaseJobs(ctx, release)
+		if err != nil {
+			return err
+		}
+		for _, e := range group {
+			if len(released) == len(group) || slices.Contains(released, e.Job.ID) {
 				e.leave(f.made, jobtype.StatusPending)
+			} else if _, err := f.cancelRequested(ctx, e); err != nil { // perhaps a caller has meanwhile asked to cancel the job
+				return err
 			}
 		}
-		if err != nil {
-			return err
-		}
 	}
 	return nil
-}
-
-// cancelReturned cancels the jobs of a group that a caller has meanwhile asked to cancel: they were not released.
-func (f *finisher) cancelReturned(ctx context.Context, group []*End) error {
-	for _, e := range group {
-		cancelled, err := f.cancelRequested(ctx, e)
-		if err == nil && !cancelled {
-			err = f.noteReturned(ctx, e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// noteReturned records the release of a job, unless another process has changed it.
-func (f *finisher) noteReturned(ctx context.Context, e *End) error {
-	row, err := f.q.GetJobFence(ctx, e.Job.ID)
-	if core.NotFound(err) == jobtype.ErrNotFound {
-		return nil
-	}
-	if err == nil && jobtype.Status(row.Status) == jobtype.StatusPending && row.Attempt == int64(e.Job.Attempt) {
-		e.leave(f.made, jobtype.StatusPending)
-	}
-	return err
 }
 
 // ended reports whether an end that no statement could write was recorded before. If not, another process has changed the
@@ -208,7 +175,7 @@ func (f *finisher) ended(ctx context.Context, e *End) (bool, error) {
 		err, status, ended = nil, StatusRemoved, e.Drop && (e.Completed || e.Fate == FateDone) // its row was removed
 	}
 	if ended {
-		f.made.end(refOf(e.Job), status, e.Fate, status) // CompleteTx releases no successor
+		f.made.end(refOf(e.Job), status, status) // CompleteTx releases no successor
 	}
 	return ended, err
 }

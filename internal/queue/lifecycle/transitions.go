@@ -49,7 +49,6 @@ type Transitions struct {
 	handled   int // the number of entries of list that the early reactions have handled
 	released  int64
 	changes   string // the items of AddJobChanges: see count
-	signals   core.Signal
 }
 
 // NewTransitions returns the Transitions of a transaction that has changed nothing yet.
@@ -70,23 +69,17 @@ var reactions = []reaction{
 
 // LeaveRunning records a job whose attempt ended: each statement that ends one calls it.
 func (t *Transitions) LeaveRunning(job Ref, fate Fate, to jobtype.Status) {
-	if to == jobtype.StatusPending || to == jobtype.StatusScheduled {
-		t.Requeue(job, jobtype.StatusRunning, fate, to)
-		return
-	}
-	t.end(job, jobtype.StatusRunning, fate, to)
+	t.add(Transition{job, jobtype.StatusRunning, to, fate})
 }
 
-// Requeue records a job that waits again, pending or until it falls due.
-func (t *Transitions) Requeue(job Ref, from jobtype.Status, fate Fate, to jobtype.Status) {
-	t.signals |= core.WorkReady
-	t.add(Transition{job, from, to, fate})
+// Requeue records a job that became pending without an attempt that ended.
+func (t *Transitions) Requeue(job Ref, from jobtype.Status) {
+	t.add(Transition{job, from, jobtype.StatusPending, FateNone})
 }
 
-// end records a job that reached a final status, or whose row is removed.
-func (t *Transitions) end(job Ref, from jobtype.Status, fate Fate, to jobtype.Status) {
-	t.signals |= core.JobEnded
-	t.add(Transition{job, from, to, fate})
+// end records a job that reached a final status, or whose row was removed, without an attempt that ended.
+func (t *Transitions) end(job Ref, from, to jobtype.Status) {
+	t.add(Transition{job, from, to, FateNone})
 }
 
 // lookBack is the number of the latest entries that a transition is compared with: jobs of one kind that end in one way make one entry.
@@ -106,11 +99,18 @@ func (t *Transitions) add(made Transition) {
 func (t *Transitions) Released() int64 { return t.released }
 
 // Signals returns the signals that the commit must announce.
-func (t *Transitions) Signals() core.Signal {
+func (t *Transitions) Signals() (signals core.Signal) {
 	if t.released > 0 {
-		return t.signals | core.WorkReady
+		signals = core.WorkReady
 	}
-	return t.signals
+	for _, made := range t.list {
+		if made.To == jobtype.StatusPending || made.To == jobtype.StatusScheduled {
+			signals |= core.WorkReady
+		} else {
+			signals |= core.JobEnded
+		}
+	}
+	return signals
 }
 
 // Conclude runs the reactions. now is in microseconds. It runs no statement when nothing was recorded.

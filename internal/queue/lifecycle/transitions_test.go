@@ -37,7 +37,7 @@ func TestReactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	made.LeaveRunning(a, FateDone, jobtype.StatusDone)
-	made.Requeue(b, jobtype.StatusFailed, FateNone, jobtype.StatusPending)
+	made.Requeue(b, jobtype.StatusFailed)
 	if err := made.Conclude(t.Context(), nil, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -92,14 +92,14 @@ func TestConclude(t *testing.T) {
 	}{
 		"done":              {made: func(m *Transitions) { m.LeaveRunning(job, FateDone, jobtype.StatusDone) }, keys: keys, items: `[["q","k","done",1,1]]`, signals: core.JobEnded | core.WorkReady},
 		"done, held":        {hold: true, made: func(m *Transitions) { m.LeaveRunning(job, FateDone, jobtype.StatusDone) }, items: `[["q","k","done",1,1]]`, signals: core.JobEnded},
-		"recorded before":   {made: func(m *Transitions) { m.end(job, jobtype.StatusDone, FateDone, jobtype.StatusDone) }, keys: keys, signals: core.JobEnded | core.WorkReady},
+		"recorded before":   {made: func(m *Transitions) { m.end(job, jobtype.StatusDone, jobtype.StatusDone) }, keys: keys, signals: core.JobEnded | core.WorkReady},
 		"dropped":           {made: func(m *Transitions) { m.LeaveRunning(job, FateDone, StatusRemoved) }, keys: keys, items: `[["q","k","done",1,0]]`, signals: core.JobEnded | core.WorkReady},
-		"dropped before":    {made: func(m *Transitions) { m.end(job, StatusRemoved, FateDone, StatusRemoved) }, keys: keys, signals: core.JobEnded | core.WorkReady},
-		"deleted by people": {made: func(m *Transitions) { m.end(job, jobtype.StatusDone, FateNone, StatusRemoved) }, signals: core.JobEnded},
+		"dropped before":    {made: func(m *Transitions) { m.end(job, StatusRemoved, StatusRemoved) }, keys: keys, signals: core.JobEnded | core.WorkReady},
+		"deleted by people": {made: func(m *Transitions) { m.end(job, jobtype.StatusDone, StatusRemoved) }, signals: core.JobEnded},
 		"retried":           {made: func(m *Transitions) { m.LeaveRunning(job, FateRetry, jobtype.StatusScheduled) }, items: `[["q","k","retried",1,0]]`, signals: core.WorkReady},
 		"released":          {made: func(m *Transitions) { m.LeaveRunning(job, FateRelease, jobtype.StatusPending) }, signals: core.WorkReady},
 		"rescued":           {made: func(m *Transitions) { m.LeaveRunning(job, FateCrash, jobtype.StatusPending) }, items: `[["q","k","crashed",1,0]]`, signals: core.WorkReady},
-		"revived":           {made: func(m *Transitions) { m.Requeue(job, jobtype.StatusFailed, FateNone, jobtype.StatusPending) }, items: `[["q","k","failed",0,-1]]`, signals: core.WorkReady},
+		"revived":           {made: func(m *Transitions) { m.Requeue(job, jobtype.StatusFailed) }, items: `[["q","k","failed",0,-1]]`, signals: core.WorkReady},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, book := NewTransitions(), &noteBook{}

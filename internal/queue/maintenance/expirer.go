@@ -78,8 +78,9 @@ func (e *Expirer) some(ctx context.Context) (listed int, done expired, err error
 // end ends jobs in one transaction.
 func (e *Expirer) end(ctx context.Context, now int64, ids []int64) (int, error) {
 	var ended []db.ExpireJobsRow
+	var made *lifecycle.Transitions
 	err := e.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		made := lifecycle.NewTransitions()
+		made = lifecycle.NewTransitions()
 		if ended, err = lifecycle.Expire(ctx, q, now, ids, made); err != nil || len(ended) == 0 {
 			return err
 		}
@@ -91,13 +92,13 @@ func (e *Expirer) end(ctx context.Context, now int64, ids []int64) (int, error) 
 	if err != nil || len(ended) == 0 {
 		return 0, err
 	}
-	e.tell(ended)
+	e.tell(ended, made.Signals())
 	return len(ended), nil
 }
 
 // tell reports ended jobs to the log, the observer and other processes.
-func (e *Expirer) tell(ended []db.ExpireJobsRow) {
-	e.Store.Announce(core.JobEnded)
+func (e *Expirer) tell(ended []db.ExpireJobsRow, signals core.Signal) {
+	e.Store.Announce(signals)
 	if e.Ended != nil {
 		e.Ended()
 	}

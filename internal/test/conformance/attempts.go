@@ -118,8 +118,8 @@ func testAttemptsClaimedDuringARelease(f *fixture) {
 	g := f.ghost("frozen", time.Hour)
 	want(f, "claimed", len(g.claim(1, time.Hour)), 1)
 	f.write(func(ctx context.Context, q db.Querier) error {
-		released, err := q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: core.Micros(f.store.Now()), WorkerID: g.id})
-		want(f, "released", len(released), 0)
+		n, err := q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: core.Micros(f.store.Now()), WorkerID: g.id})
+		want(f, "released", n, 0)
 		return err
 	})
 	want(f, "status", f.get(id).Status, jobs.StatusRunning)

@@ -877,12 +877,12 @@ func (q counted) RekeySchedule(ctx context.Context, arg db.RekeyScheduleParams) 
 	return q.own.RekeySchedule(ctx, arg)
 }
 
-func (q counted) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) ([]db.ReleaseHeldJobsRow, error) {
+func (q counted) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) (int64, error) {
 	q.note("ReleaseHeldJobs")
 	return q.own.ReleaseHeldJobs(ctx, arg)
 }
 
-func (q counted) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int64, error) {
+func (q counted) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) ([]int64, error) {
 	q.note("ReleaseJobs")
 	return q.own.ReleaseJobs(ctx, arg)
 }

@@ -30,14 +30,15 @@ SELECT l.id, l.attempt, l.worker_id, @now, 'released', '' FROM (
       AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = @attempt
       AND j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l;
 
--- name: ReleaseJobs :execrows
+-- name: ReleaseJobs :many
 -- ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
 -- number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = @attempt
-  AND id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]));
+  AND id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
+RETURNING id;
 
 -- name: ExtendLeases :execrows
 -- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not

@@ -32,14 +32,15 @@ WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
   AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = @attempt
   AND j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
--- name: ReleaseJobs :execrows
+-- name: ReleaseJobs :many
 -- ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
 -- number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = @attempt
-  AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
+  AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
+RETURNING id;
 
 -- name: ExtendLeases :execrows
 -- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
