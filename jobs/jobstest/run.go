@@ -120,7 +120,7 @@ func (q *Queue) ready(ctx context.Context, kinds []string, id int64) (jobs.Job, 
 		return job, fmt.Errorf("it is of kind %s, not %s", job.Kind, strings.Join(kinds, " or "))
 	}
 	q.advanceTo(job.RunAfter)
-	if err := (&maintenance.Upkeep{Store: q.port(), Log: slog.New(slog.DiscardHandler)}).SettleOverdue(ctx); err != nil {
+	if err := (&maintenance.Upkeep{Store: q.port(), Log: slog.New(slog.DiscardHandler), Declared: core.JSONNames(nil)}).SettleOverdue(ctx); err != nil {
 		return job, err
 	}
 	diagnosis, err := inspect.New(q.Client).Why(ctx, id)

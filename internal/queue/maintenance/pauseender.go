@@ -1,6 +1,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
 )
 
@@ -28,16 +30,23 @@ func (p *pauseEnder) due(work db.GetScheduleWorkRow, now int64) bool {
 func (*pauseEnder) next(work db.GetScheduleWorkRow) []int64 { return []int64{work.PauseEnd} }
 
 // run ends the pauses. If the database refuses to end one, the others end all the same, and the error is the database's last refusal.
-func (p *pauseEnder) run(ctx context.Context, _ schedule.Watch) error {
-	now := core.Micros(p.store.Now())
-	ended, err := p.endTogether(ctx, db.EndPausesParams{Now: now})
-	if err != nil && p.store.RefusesRow(err) {
-		ended, err = p.endApart(ctx, now)
+func (p *pauseEnder) run(ctx context.Context, _ schedule.Watch) (last error) {
+	var ended int64
+	over, err := p.over(ctx, core.Micros(p.store.Now()))
+	if err == nil {
+		err = refusal.Split(over, p.store.RefusesRow, func(part []db.EndPausesParams) error {
+			n, err := p.end(ctx, part)
+			ended += n
+			return err
+		}, func(_ db.EndPausesParams, err error) error {
+			last = err
+			return nil
+		})
 	}
 	if ended > 0 {
 		p.store.Announce(core.WorkReady)
 	}
-	if err != nil {
+	if err = cmp.Or(err, last); err != nil {
 		return fmt.Errorf("end pauses: %w", err)
 	}
 	return nil
@@ -55,11 +64,18 @@ func (p *pauseEnder) settle(err error, now time.Time) error {
 	return nil
 }
 
-// endTogether ends pauses in one transaction and returns their number.
-func (p *pauseEnder) endTogether(ctx context.Context, which db.EndPausesParams) (ended int64, err error) {
-	err = p.store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		ended, err = q.EndPauses(ctx, which)
-		return err
+// end ends pauses in one transaction and returns their number.
+func (p *pauseEnder) end(ctx context.Context, which []db.EndPausesParams) (ended int64, err error) {
+	err = p.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		ended = 0
+		for _, pause := range which {
+			n, err := q.EndPauses(ctx, pause)
+			if err != nil {
+				return err
+			}
+			ended += n
+		}
+		return nil
 	})
 	if err != nil {
 		return 0, err
@@ -67,29 +83,17 @@ func (p *pauseEnder) endTogether(ctx context.Context, which db.EndPausesParams) 
 	return ended, nil
 }
 
-// endApart ends each pause that is over in a separate transaction and returns the number of ended ones.
-func (p *pauseEnder) endApart(ctx context.Context, now int64) (ended int64, err error) {
-	var pauses []db.Pause
-	err = p.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		pauses, err = q.ListPauses(ctx)
+// over returns each pause that is over.
+func (p *pauseEnder) over(ctx context.Context, now int64) (over []db.EndPausesParams, err error) {
+	err = p.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		pauses, err := q.ListPauses(ctx)
+		over = nil
+		for _, pause := range pauses {
+			if pause.PausedUntil != nil && *pause.PausedUntil <= now {
+				over = append(over, db.EndPausesParams{Now: now, Queue: &pause.Queue, Kind: &pause.Kind})
+			}
+		}
 		return err
 	})
-	if err != nil {
-		return 0, err
-	}
-	var last error
-	for _, pause := range pauses {
-		if pause.PausedUntil == nil || *pause.PausedUntil > now {
-			continue
-		}
-		n, err := p.endTogether(ctx, db.EndPausesParams{Now: now, Queue: &pause.Queue, Kind: &pause.Kind})
-		ended += n
-		switch {
-		case err != nil && p.store.RefusesRow(err):
-			last = err
-		case err != nil:
-			return ended, err
-		}
-	}
-	return ended, last
+	return over, err
 }

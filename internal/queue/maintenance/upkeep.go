@@ -2,8 +2,8 @@ package maintenance
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -119,31 +119,20 @@ func (u *Upkeep) Once(ctx context.Context, since time.Time) (next time.Time, err
 	}
 }
 
-// look does the due work, and returns the time of the next work; zero if there is none, or if it is overdue. After each duty that ran it
-// reads the work again.
+// look does the due work, and returns the time of the next work; zero if there is none, or if it is overdue.
 func (u *Upkeep) look(ctx context.Context, w schedule.Watch) (next time.Time, err error) {
 	if err := u.mender.look(ctx); err != nil {
 		return next, err
 	}
-	work, err := u.work(ctx)
+	u.scheduler.more = false
+	work, err := u.runDue(ctx, w, func(d duty, err error) error {
+		if t, ok := d.(tolerant); ok {
+			return t.settle(err, w.Now)
+		}
+		return err
+	})
 	if err != nil {
 		return next, err
-	}
-	u.scheduler.more = false
-	for _, d := range u.duties {
-		if !d.due(work, core.Micros(w.Now)) {
-			continue
-		}
-		err := d.run(ctx, w)
-		if t, ok := d.(tolerant); ok {
-			err = t.settle(err, w.Now)
-		}
-		if err == nil {
-			work, err = u.work(ctx)
-		}
-		if err != nil {
-			return next, err
-		}
 	}
 	now := core.Micros(u.Store.Now())
 	for _, d := range u.duties {
@@ -156,44 +145,48 @@ func (u *Upkeep) look(ctx context.Context, w schedule.Watch) (next time.Time, er
 	return next, nil
 }
 
+// runDue reads the work, and runs each duty whose time has come. After each run it reads the work again, unless settle returns an error for
+// the duty's result.
+func (u *Upkeep) runDue(ctx context.Context, w schedule.Watch, settle func(duty, error) error) (work db.GetScheduleWorkRow, err error) {
+	read := func() error {
+		return u.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			work, err = q.GetScheduleWork(ctx, u.Declared)
+			return err
+		})
+	}
+	err = read()
+	for _, d := range u.duties {
+		if err != nil {
+			break
+		}
+		if d.due(work, core.Micros(w.Now)) {
+			if err = settle(d, d.run(ctx, w)); err == nil {
+				err = read()
+			}
+		}
+	}
+	return work, err
+}
+
 // SettleOverdue does the due work once, except for schedules. It writes only if there is work, and logs refusals of the database, which
 // stop no other work.
 func (u *Upkeep) SettleOverdue(ctx context.Context) error {
 	u.begin()
-	w := schedule.Watch{Now: u.Store.Now()}
-	if err := u.mender.mend(ctx, w.Now); err != nil && u.mender.isRefusal(err) {
+	u.duties = slices.DeleteFunc(u.duties, func(d duty) bool { return d == duty(u.scheduler) })
+	now := u.Store.Now()
+	if err := u.mender.mend(ctx, now); err != nil && u.mender.isRefusal(err) {
 		u.Log.Warn("mending times that a clock wrote that was ahead failed", "error", err)
 	} else if err != nil {
 		return err
 	}
-	work, err := u.work(ctx)
-	if err != nil {
-		return fmt.Errorf("look for pauses that are over: %w", err)
-	}
-	for _, d := range u.duties {
-		if d == duty(u.scheduler) || !d.due(work, core.Micros(w.Now)) {
-			continue
-		}
-		if err := d.run(ctx, w); err != nil && u.Store.RefusesRow(err) {
+	_, err := u.runDue(ctx, schedule.Watch{Now: now}, func(d duty, err error) error {
+		if err != nil && u.Store.RefusesRow(err) {
 			u.Log.Warn(d.name()+" failed", "error", err)
-		} else if err != nil {
-			return err
+			return nil
 		}
-	}
-	return nil
-}
-
-// work returns the due and next work of all duties.
-func (u *Upkeep) work(ctx context.Context) (work db.GetScheduleWorkRow, err error) {
-	declared := u.Declared
-	if declared == "" {
-		declared = core.JSONNames(nil)
-	}
-	err = u.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		work, err = q.GetScheduleWork(ctx, declared)
 		return err
 	})
-	return work, err
+	return err
 }
 
 // note records the result of work that is tried again at each look.

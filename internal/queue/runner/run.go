@@ -184,7 +184,7 @@ func (r *run) settleOverdue(ctx context.Context) error {
 	if !r.env.config.Drain {
 		return nil
 	}
-	return (&maintenance.Upkeep{Store: r.env.store, Log: r.env.log, Notes: r.env.notes, Changed: r.rollup.Note}).SettleOverdue(ctx)
+	return r.newUpkeep().SettleOverdue(ctx)
 }
 
 // services returns the services beside the loop. A new service is a line here.
@@ -195,11 +195,13 @@ func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 		r.rollup,
 	}
 	if !r.env.config.Drain {
-		services = append(services, &maintenance.Upkeep{
-			Store: r.env.store, Log: r.env.log, Declared: r.env.schedules, Notes: r.env.notes, Changed: r.rollup.Note,
-		})
+		services = append(services, r.newUpkeep())
 	}
 	return services
+}
+
+func (r *run) newUpkeep() *maintenance.Upkeep {
+	return &maintenance.Upkeep{Store: r.env.store, Log: r.env.log, Declared: r.env.schedules, Notes: r.env.notes, Changed: r.rollup.Note}
 }
 
 // reach runs a step of the start, and retries while the database is not ready, as when a server starts with the machine

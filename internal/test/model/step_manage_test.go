@@ -122,7 +122,7 @@ func (m *machine) settleOverdue(t *rapid.T) {
 	m.model.settleOverdue()
 	t.Log("settle what is overdue")
 	each(m, "settle what is overdue", struct{}{}, nil, func(e *engine) (struct{}, error) {
-		upkeep := maintenance.Upkeep{Store: e.store, Notes: &refusal.Notes{}, Log: slog.New(slog.DiscardHandler)}
+		upkeep := maintenance.Upkeep{Store: e.store, Notes: &refusal.Notes{}, Log: slog.New(slog.DiscardHandler), Declared: "[]"}
 		return struct{}{}, upkeep.SettleOverdue(m.ctx)
 	})
 }
