@@ -17,7 +17,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
-	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/runner"
@@ -37,7 +36,7 @@ const (
 )
 
 // Forever, as a retention, keeps jobs until a caller deletes them.
-const Forever = maintenance.Forever
+const Forever = prune.Forever
 
 // Nothing, as [Kind.Keep], removes a job in the transaction in which it is done.
 const Nothing time.Duration = -2
@@ -353,6 +352,6 @@ func (c Config) internal(drain bool) runner.Config {
 	return runner.Config{
 		Prefetch: c.Ahead, Name: c.Name, Version: c.Version, Grace: c.Grace, Stop: c.StopTimeout, Lease: c.Lease, Timeout: c.Timeout,
 		StuckAfter: c.StuckAfter, FailOnBoot: c.OnBoot == OnBootFailed, MaxCrashes: c.MaxCrashes,
-		Retention: maintenance.Retention(c.Retention), HistoryNames: c.HistoryNames, Log: c.Logger, Drain: drain,
+		Retention: prune.Retention(c.Retention), HistoryNames: c.HistoryNames, Log: c.Logger, Drain: drain,
 	}
 }

@@ -37,23 +37,10 @@ const (
 	keepWorkers = 7 * 24 * time.Hour // for the rows of workers that ended
 )
 
-// Forever, as a retention, keeps jobs until a caller deletes them.
-const Forever = prune.Forever
-
-// Retention holds the times for which ended jobs, the audit log and the history are kept. Each may be Forever, except those of the history.
-type Retention struct {
-	Done      time.Duration
-	Cancelled time.Duration
-	Failed    time.Duration
-	Audit     time.Duration
-	History   time.Duration
-	Minutes   time.Duration
-}
-
 // Pruner removes jobs, audit notes and history steps after their retention.
 type Pruner struct {
 	Scope     *engine.Scope
-	Retention Retention
+	Retention prune.Retention
 	Log       *slog.Logger
 	Notes     *refusal.Notes
 	Pruned    func() // called after jobs were removed; optional
@@ -147,8 +134,7 @@ type part struct {
 }
 
 func (p *Pruner) allParts() (parts []*part) {
-	keep := prune.Keep{Done: p.Retention.Done, Failed: p.Retention.Failed, Cancelled: p.Retention.Cancelled}
-	ended := prune.Retention{Scope: p.Scope, Notes: p.Notes, Keep: keep, Process: time.Now}
+	ended := prune.JobPruner{Scope: p.Scope, Notes: p.Notes, Keep: p.Retention, Process: time.Now}
 	parts = append(parts, &part{name: "ended jobs", run: ended.Pass})
 	for _, upkeep := range []struct {
 		name string
@@ -210,7 +196,7 @@ func (p *Pruner) workers(ctx context.Context) error {
 
 // audit removes old audit notes.
 func (p *Pruner) audit(ctx context.Context) error {
-	for again := p.Retention.Audit != Forever; again; {
+	for again := p.Retention.Audit != prune.Forever; again; {
 		err := p.write(ctx, "changes", func(ctx context.Context, q db.Querier) error {
 			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: core.Micros(p.Scope.Now().Add(-p.Retention.Audit)), N: prune.Chunk})
 			again = n == prune.Chunk

@@ -155,7 +155,7 @@ func TestPruneWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const walk = 2 * time.Second
 		store := &pruning{steps: []time.Duration{walk, time.Minute, time.Minute}}
-		p := &Pruner{Scope: &engine.Scope{Store: store}, Retention: Retention{Cancelled: Forever, Failed: Forever}}
+		p := &Pruner{Scope: &engine.Scope{Store: store}, Retention: prune.Retention{Cancelled: prune.Forever, Failed: prune.Forever}}
 		sum, err := p.Pass(t.Context())
 		if err == nil || sum.FirstRead != walk || sum.Examined != 0 {
 			t.Errorf("%+v, %v", sum, err)

@@ -1,4 +1,4 @@
-// Package prune removes rows that have been kept long enough: jobs that ended (Retention for runners, which remembers the jobs it
+// Package prune removes rows that have been kept long enough: jobs that ended (JobPruner for runners, which remembers the jobs it
 // has read, and Jobs for people) and the steps of the history (History). It works in transactions of a few hundred rows, so that
 // other writers get their turn.
 //

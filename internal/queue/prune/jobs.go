@@ -56,7 +56,7 @@ func Jobs(ctx context.Context, s *engine.Scope, notes *refusal.Notes, status job
 	switch {
 	case err != nil:
 	case status == jobtype.StatusDone:
-		sum, err = walk{pruner: p, keep: Keep{Done: age, Failed: Forever, Cancelled: Forever}, soonest: keepMicros(age)}.all(ctx)
+		sum, err = walk{pruner: p, keep: Retention{Done: age, Failed: Forever, Cancelled: Forever}, soonest: keepMicros(age)}.all(ctx)
 	default:
 		sum, err = p.failed(ctx)
 	}

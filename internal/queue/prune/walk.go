@@ -7,36 +7,12 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/queue/core"
 )
-
-// Forever keeps jobs until a caller deletes them.
-const Forever time.Duration = -1
-
-// Keep holds the times for which jobs are kept after their end, by final status: a duration, or Forever.
-type Keep struct {
-	Done, Failed, Cancelled time.Duration
-}
-
-// ever is Forever in statements: no job ended that long ago.
-var ever = core.Micros(core.Latest)
-
-func keepMicros(d time.Duration) int64 {
-	if d == Forever {
-		return ever
-	}
-	return min(d.Microseconds(), ever)
-}
-
-// micros returns the times as parameters of statements.
-func (k Keep) micros() (done, failed, cancelled int64) {
-	return keepMicros(k.Done), keepMicros(k.Failed), keepMicros(k.Cancelled)
-}
 
 // walk reads jobs in the order of their ids. No index has the done ones, so that a job that ends well costs less.
 type walk struct {
 	pruner
-	keep    Keep
+	keep    Retention
 	rules   int64 // 1 when rules of the database take precedence over keep
 	soonest int64 // the shortest time, in microseconds, from the end of a job to its removal
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
-	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -30,7 +30,7 @@ type Config struct {
 	Stop         time.Duration // the time for a stop after Grace
 	FailOnBoot   bool
 	MaxCrashes   int
-	Retention    maintenance.Retention
+	Retention    prune.Retention
 	HistoryNames int // the number of queues, of kinds and of pairs with history rows of their own
 	Log          *slog.Logger
 	Drain        bool // the run ends when no job is left

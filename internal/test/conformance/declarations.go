@@ -177,7 +177,7 @@ func testOldDeclarations(f *fixture) {
 		f.Helper()
 		_, err := (&maintenance.Pruner{
 			Scope: &engine.Scope{Store: clock}, Log: quiet(), Notes: &refusal.Notes{},
-			Retention: maintenance.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever, Audit: prune.Forever},
+			Retention: prune.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever, Audit: prune.Forever},
 		}).Pass(f.ctx)
 		f.must(err)
 		f.write(func(ctx context.Context, q db.Querier) error {

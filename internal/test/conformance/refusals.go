@@ -98,7 +98,7 @@ func testIgnoredPauses(f *fixture, rules func(*fixture, string)) {
 func testRefusedEmptying(f *fixture, rules func(*fixture, string)) {
 	newest := f.enqueue("emptied")
 	f.drain(jobs.Config{}, on("emptied", nothing))
-	p := f.pruner(prune.Keep{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
+	p := f.pruner(prune.Retention{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
 	p.clock.late.Store(int64(2 * time.Hour))
 	for _, want := range []int{1, 0} { // it is set aside, and not tried again
 		sum, err := p.Pass(f.ctx)
@@ -422,7 +422,7 @@ func testRefusedWorkers(f *fixture, _ func(*fixture, string)) {
 	f.waiting() // which is the newest, so that the other may go
 	p := &maintenance.Pruner{
 		Scope: engine.ScopeOf(f.client), Log: quiet(),
-		Retention: maintenance.Retention{Done: maintenance.Forever, Cancelled: 0, Failed: maintenance.Forever, Audit: time.Hour},
+		Retention: prune.Retention{Done: prune.Forever, Cancelled: 0, Failed: prune.Forever, Audit: time.Hour},
 	}
 	sum, err := p.Pass(f.ctx)
 	f.must(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -22,7 +23,7 @@ func testPassesBesideKept(f *fixture, rules func(*fixture, string)) {
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	p := &maintenance.Pruner{
 		Scope: engine.ScopeOf(f.client), Log: logger, Notes: &refusal.Notes{Log: logger},
-		Retention: maintenance.Retention{Failed: maintenance.Forever, Audit: time.Hour, Minutes: time.Hour, History: 30 * 24 * time.Hour},
+		Retention: prune.Retention{Failed: prune.Forever, Audit: time.Hour, Minutes: time.Hour, History: 30 * 24 * time.Hour},
 	}
 	month := inspect.HistoryFilter{Since: f.store.Now().Add(-40 * 24 * time.Hour), Step: time.Hour}
 	// end adds jobs that end, and a step of the history that is too old.

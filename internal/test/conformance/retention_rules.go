@@ -39,7 +39,7 @@ var retentionRuleTests = []test{
 // pruning does the work of a runner's service of retention, when the test says so.
 type pruning struct {
 	*fixture
-	prune.Retention
+	prune.JobPruner
 	clock *lateClock
 	looks *int // steps that were read
 }
@@ -65,7 +65,7 @@ func (q lookingQuerier) GetPruneStep(ctx context.Context, arg db.GetPruneStepPar
 }
 
 // pruning makes a pruner, and a job behind all others that waits: the newest one stays as long as it is the newest.
-func (f *fixture) pruning(keep prune.Keep) *pruning {
+func (f *fixture) pruning(keep prune.Retention) *pruning {
 	f.Helper()
 	f.waiting()
 	return f.pruner(keep)
@@ -77,12 +77,12 @@ func (f *fixture) waiting() int64 {
 	return f.enqueue("waiting", jobs.In(365*24*time.Hour))
 }
 
-func (f *fixture) pruner(keep prune.Keep) *pruning {
+func (f *fixture) pruner(keep prune.Retention) *pruning {
 	f.Helper()
 	_, clock, _ := f.late(0, false)
 	p := &pruning{fixture: f, clock: clock, looks: new(int)}
 	clock.Store = looking{clock.Store, p.looks}
-	p.Retention = prune.Retention{Scope: &engine.Scope{Store: clock}, Notes: &refusal.Notes{Log: quiet()}, Keep: keep, Process: time.Now}
+	p.JobPruner = prune.JobPruner{Scope: &engine.Scope{Store: clock}, Notes: &refusal.Notes{Log: quiet()}, Keep: keep, Process: time.Now}
 	return p
 }
 
@@ -157,7 +157,7 @@ func testRetentionRules(f *fixture) {
 	for at, keep := range rules {
 		f.keep(at.queue, at.kind, at.status, keep)
 	}
-	p := f.pruning(prune.Keep{Done: 4 * hour, Failed: prune.Forever, Cancelled: 40 * minute})
+	p := f.pruning(prune.Retention{Done: 4 * hour, Failed: prune.Forever, Cancelled: 40 * minute})
 	for _, age := range []time.Duration{0, 15 * minute, 25 * minute, 35 * minute, 45 * minute, 150 * minute, 200 * minute, 270 * minute, 330 * minute, 3650 * day} {
 		p.clock.late.Store(int64(age))
 		p.pass()
@@ -202,7 +202,7 @@ func testRetentionFromCode(f *fixture) {
 
 	id := f.enqueue("k")
 	f.drain(jobs.Config{}, kind(2*time.Hour))
-	p := f.pruning(prune.Keep{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever})
+	p := f.pruning(prune.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever})
 	want(f, "removed", f.unkeep("", "k", jobs.StatusDone), true)
 	p.clock.late.Store(int64(time.Hour))
 	removed, _ := p.pass()
@@ -244,7 +244,7 @@ func testKeptNotReadAgain(f *fixture) {
 	f.fail("bad", "bad") // which is kept for ever
 	f.drain(jobs.Config{}, on("kept", nothing))
 	f.keep("", "kept", jobs.StatusDone, jobs.Forever)
-	p := f.pruning(prune.Keep{Done: time.Microsecond, Failed: prune.Forever, Cancelled: prune.Forever})
+	p := f.pruning(prune.Retention{Done: time.Microsecond, Failed: prune.Forever, Cancelled: prune.Forever})
 	if removed, looks := p.pass(); removed != 0 || looks < n/prune.Chunk {
 		f.Errorf("the first pass removed %d jobs in %d steps", removed, looks)
 	}
@@ -279,7 +279,7 @@ func testRetentionOfLaterEnds(f *fixture) {
 	last := f.addMany("kept", 600)[599]
 	f.drain(jobs.Config{}, on("kept", nothing))
 	f.eventually("none is too young", func() bool { return f.store.Now().Sub(f.get(last).CreatedAt) > 2*time.Second })
-	p := f.pruning(prune.Keep{Done: time.Hour, Failed: prune.Forever, Cancelled: prune.Forever})
+	p := f.pruning(prune.Retention{Done: time.Hour, Failed: prune.Forever, Cancelled: prune.Forever})
 	if removed, looks := p.pass(); removed != 0 || looks != 4 {
 		f.Errorf("the first pass removed %d jobs in %d steps", removed, looks)
 	}
@@ -296,7 +296,7 @@ func testRetentionOfLaterEnds(f *fixture) {
 // A failed job that is retried counts from its new end, although a pass has seen it.
 func testRetentionAfterRetry(f *fixture) {
 	id := f.fail("k", "bad")
-	p := f.pruning(prune.Keep{Done: time.Hour, Failed: 2 * time.Hour, Cancelled: time.Hour})
+	p := f.pruning(prune.Retention{Done: time.Hour, Failed: 2 * time.Hour, Cancelled: time.Hour})
 	p.clock.late.Store(int64(90 * time.Minute))
 	p.pass()
 	f.must(f.client.Retry(f.ctx, id))
@@ -319,7 +319,7 @@ func testNewestStays(f *fixture) {
 		return errors.New("bad")
 	}))
 	before := f.get(newest)
-	p := f.pruner(prune.Keep{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
+	p := f.pruner(prune.Retention{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
 	removed, _ := p.pass()
 	want(f, "jobs removed before their time", removed, 0)
 	want(f, "payload before its time", string(f.get(newest).Payload), string(before.Payload))
@@ -356,7 +356,7 @@ func testNewestStays(f *fixture) {
 	f.enqueue("k")
 	_, err := (&maintenance.Pruner{
 		Scope: engine.ScopeOf(f.client), Log: quiet(), Notes: &refusal.Notes{},
-		Retention: maintenance.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever, Audit: prune.Forever},
+		Retention: prune.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever, Audit: prune.Forever},
 	}).Pass(f.ctx)
 	f.must(err)
 	want(f, "rows of sqluice_jobs after the next pass", f.sql("count_rows")[0], 1)
@@ -366,7 +366,7 @@ func testNewestStays(f *fixture) {
 func testNewestEmptiedAgain(f *fixture) {
 	newest := f.enqueue("k")
 	f.drain(jobs.Config{}, on("k", nothing))
-	p := f.pruner(prune.Keep{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
+	p := f.pruner(prune.Retention{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
 	p.clock.late.Store(int64(2 * time.Hour))
 	for range 2 {
 		p.pass()
@@ -381,7 +381,7 @@ func testNewestOfSteps(f *fixture) {
 	ids, err := receipts.IDs(f.client.EnqueueMany(f.ctx, "k", slices.Repeat([]json.RawMessage{json.RawMessage("{}")}, prune.Chunk+10)))
 	f.must(err)
 	f.drain(jobs.Config{}, on("k", nothing))
-	p := f.pruner(prune.Keep{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
+	p := f.pruner(prune.Retention{Done: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
 	p.pass()
 	later, newest := ids[prune.Chunk-1:], ids[prune.Chunk-2]
 	_, err = inspect.New(f.client).DeleteMany(f.ctx, later)
@@ -466,7 +466,7 @@ func testRetentionShown(f *fixture) {
 func testRetentionByPlainSQL(f *fixture) {
 	f.sql("insert_retention")
 	id := f.one(nothing).ID
-	p := f.pruning(prune.Keep{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever})
+	p := f.pruning(prune.Retention{Done: prune.Forever, Failed: prune.Forever, Cancelled: prune.Forever})
 	removed, _ := p.pass()
 	want(f, "jobs removed before their time", removed, 0)
 	p.clock.late.Store(int64(2 * time.Hour))

@@ -39,7 +39,7 @@ type engine struct {
 	seen          view // at the last look
 	jobs, workers *ids
 	locks         map[int64]workerLock // of workers that the test plays, by the model's ids
-	retention     *prune.Retention     // of the process that the test plays
+	retention     *prune.JobPruner     // of the process that the test plays
 }
 
 type transaction interface {

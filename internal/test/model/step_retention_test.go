@@ -156,10 +156,10 @@ func declaredRules(ctx context.Context, q db.Querier) (map[string]time.Duration,
 }
 
 // retention returns the pruner of an engine.
-func (m *machine) retention(store port.Store, keep keeping) *prune.Retention {
-	return &prune.Retention{
+func (m *machine) retention(store port.Store, keep keeping) *prune.JobPruner {
+	return &prune.JobPruner{
 		Scope: &port.Scope{Store: store}, Notes: &refusal.Notes{}, Process: m.clock.sinceStart,
-		Keep: prune.Keep{Done: keep[jobs.StatusDone], Failed: keep[jobs.StatusFailed], Cancelled: keep[jobs.StatusCancelled]},
+		Keep: prune.Retention{Done: keep[jobs.StatusDone], Failed: keep[jobs.StatusFailed], Cancelled: keep[jobs.StatusCancelled]},
 	}
 }
 
