@@ -33,8 +33,8 @@ type GetChangeMarkRow struct {
 	Workers    int64 `json:"workers"`
 }
 
-// GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
-// other programs change rows that wait.
+// GetChangeMark returns values of which one differs after jobs, queues or workers have changed, at little cost. All may stay the
+// same when other programs change waiting rows.
 func (q *Queries) GetChangeMark(ctx context.Context) (GetChangeMarkRow, error) {
 	row := q.db.QueryRow(ctx, getChangeMark)
 	var i GetChangeMarkRow

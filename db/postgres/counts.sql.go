@@ -150,7 +150,7 @@ const getNextJobChange = `-- name: GetNextJobChange :one
 SELECT CAST(COALESCE(MIN(c.id), 0) AS BIGINT) AS id FROM sqluice_job_changes AS c WHERE c.id > $1
 `
 
-// GetNextJobChange is the id of the first note after an id; 0 when there is none.
+// GetNextJobChange returns the id of the first note after an id; 0 when there is none.
 func (q *Queries) GetNextJobChange(ctx context.Context, after int64) (int64, error) {
 	row := q.db.QueryRow(ctx, getNextJobChange, after)
 	var id int64
@@ -168,7 +168,7 @@ type GetOldestJobHistoryParams struct {
 	Since int64 `json:"since"`
 }
 
-// GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
+// GetOldestJobHistory returns the start of the oldest step of one length since a time; 0 when there is none.
 func (q *Queries) GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error) {
 	row := q.db.QueryRow(ctx, getOldestJobHistory, arg.Step, arg.Since)
 	var start_at int64

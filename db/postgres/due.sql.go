@@ -16,7 +16,7 @@ SELECT CAST(COALESCE((
 ), 0) AS BIGINT) AS run_after
 `
 
-// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
+// GetNextRunAfter returns the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
 func (q *Queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, getNextRunAfter)
 	var run_after int64

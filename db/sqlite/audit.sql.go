@@ -72,7 +72,7 @@ type GetJobSubjectRow struct {
 	Queue string `json:"queue"`
 }
 
-// GetJobSubject is what a note of a change says of a job beside its id.
+// GetJobSubject returns the kind and the queue of a job, which an entry of the audit log has beside its id.
 func (q *Queries) GetJobSubject(ctx context.Context, id int64) (GetJobSubjectRow, error) {
 	row := q.db.QueryRowContext(ctx, getJobSubject, id)
 	var i GetJobSubjectRow

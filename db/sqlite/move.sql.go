@@ -51,7 +51,7 @@ type GetLastIDsRow struct {
 	Audit    int64 `json:"audit"`
 }
 
-// GetLastIDs is the largest id of each table; 0 when it is empty.
+// GetLastIDs returns the largest id of each table; 0 when it is empty.
 func (q *Queries) GetLastIDs(ctx context.Context) (GetLastIDsRow, error) {
 	row := q.db.QueryRowContext(ctx, getLastIDs)
 	var i GetLastIDsRow

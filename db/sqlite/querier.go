@@ -169,8 +169,8 @@ type Querier interface {
 	ForgetJobErrors(ctx context.Context, jobID int64) (int64, error)
 	// ForgetRefusals erases why the database refused what concerns a job.
 	ForgetRefusals(ctx context.Context, jobID int64) (int64, error)
-	// GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
-	// other programs change rows that wait.
+	// GetChangeMark returns values of which one differs after jobs, queues or workers have changed, at little cost. All may stay the
+	// same when other programs change waiting rows.
 	GetChangeMark(ctx context.Context) (GetChangeMarkRow, error)
 	// GetDeclaration returns what is in force of a subject and a name.
 	GetDeclaration(ctx context.Context, arg GetDeclarationParams) (Declaration, error)
@@ -180,19 +180,19 @@ type Querier interface {
 	GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, error)
 	// GetJobIDByRequestID finds the job that an earlier enqueue with the same request id made.
 	GetJobIDByRequestID(ctx context.Context, arg GetJobIDByRequestIDParams) (int64, error)
-	// GetJobSubject is what a note of a change says of a job beside its id.
+	// GetJobSubject returns the kind and the queue of a job, which an entry of the audit log has beside its id.
 	GetJobSubject(ctx context.Context, id int64) (GetJobSubjectRow, error)
 	// GetKindSettings returns what counts for the jobs of a kind. No row means that no program has declared it.
 	GetKindSettings(ctx context.Context, kind string) (KindSetting, error)
-	// GetLastIDs is the largest id of each table; 0 when it is empty.
+	// GetLastIDs returns the largest id of each table; 0 when it is empty.
 	GetLastIDs(ctx context.Context) (GetLastIDsRow, error)
 	// GetNewestEndedID returns the id of the newest job if it has ended; else 0.
 	GetNewestEndedID(ctx context.Context) (int64, error)
-	// GetNextJobChange is the id of the first note after an id; 0 when there is none.
+	// GetNextJobChange returns the id of the first note after an id; 0 when there is none.
 	GetNextJobChange(ctx context.Context, after int64) (int64, error)
-	// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
+	// GetNextRunAfter returns the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
 	GetNextRunAfter(ctx context.Context) (int64, error)
-	// GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
+	// GetOldestJobHistory returns the start of the oldest step of one length since a time; 0 when there is none.
 	GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error)
 	// GetPause reads the pause of a queue, which has the kind '', or of a kind in it, if there is one. Until the end of the transaction no
 	// other transaction changes it.

@@ -6,7 +6,7 @@ VALUES (@now, @actor, @action, sqlc.narg('job_id'),
         sqlc.narg('job_ids'), sqlc.narg('detail'));
 
 -- name: GetJobSubject :one
--- GetJobSubject is what a note of a change says of a job beside its id.
+-- GetJobSubject returns the kind and the queue of a job, which an entry of the audit log has beside its id.
 SELECT j.kind, j.queue FROM sqluice_jobs AS j WHERE j.id = @id AND j.status <> 'deleted';
 
 -- name: ListAudit :many

@@ -1,6 +1,6 @@
 -- name: GetChangeMark :one
--- GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
--- other programs change rows that wait.
+-- GetChangeMark returns values of which one differs after jobs, queues or workers have changed, at little cost. All may stay the
+-- same when other programs change waiting rows.
 SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j) AS BIGINT) AS last_job,
        (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL) AS running,
        CAST((SELECT COALESCE(MAX(u.updated_at), 0) FROM sqluice_jobs AS u WHERE u.status = 'running' AND u.finished_at IS NULL) AS BIGINT) AS running_at,

@@ -29,7 +29,7 @@ SELECT DISTINCT h.queue, h.kind FROM sqluice_job_history AS h
 WHERE h.step = @step AND h.start_at = @start_at;
 
 -- name: GetOldestJobHistory :one
--- GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
+-- GetOldestJobHistory returns the start of the oldest step of one length since a time; 0 when there is none.
 SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM sqluice_job_history AS h
 WHERE h.step = @step AND h.start_at >= @since;
 
@@ -62,5 +62,5 @@ FROM (
 WHERE w.jobs <> 0;
 
 -- name: GetNextJobChange :one
--- GetNextJobChange is the id of the first note after an id; 0 when there is none.
+-- GetNextJobChange returns the id of the first note after an id; 0 when there is none.
 SELECT CAST(COALESCE(MIN(c.id), 0) AS BIGINT) AS id FROM sqluice_job_changes AS c WHERE c.id > @after;

@@ -30,7 +30,7 @@ SELECT w.* FROM sqluice_workers AS w WHERE w.id > @after_id ORDER BY w.id LIMIT 
 SELECT a.* FROM sqluice_job_audit AS a WHERE a.id > @after_id ORDER BY a.id LIMIT @n;
 
 -- name: GetLastIDs :one
--- GetLastIDs is the largest id of each table; 0 when it is empty.
+-- GetLastIDs returns the largest id of each table; 0 when it is empty.
 SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'deleted' ORDER BY j.id DESC LIMIT 1), 0) AS BIGINT) AS job,
        CAST((SELECT COALESCE(MAX(e.id), 0) FROM sqluice_job_errors AS e) AS BIGINT) AS job_error,
        CAST((SELECT COALESCE(MAX(w.id), 0) FROM sqluice_workers AS w) AS BIGINT) AS worker,
