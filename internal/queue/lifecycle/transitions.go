@@ -36,9 +36,10 @@ type repeated struct {
 	times int64
 }
 
-// Transitions collects the changes that one transaction makes to the states of jobs. Whatever changes the state of a job adds one, except promotions, claims, and enqueues, and the caller runs
-// Conclude before the commit, which runs the reactions. Triggers count the rows that a DELETE removes, because they see the deletes of
-// plain SQL as well. One goroutine uses it.
+// Transitions collects the changes that one transaction makes to the states of jobs. Each function that ends an attempt or a job, or makes
+// a job wait again, adds one for each job: LeaveRunning, Requeue and end. Enqueues, claims, promotions and updates add none. The caller
+// runs Conclude before the commit, which runs the reactions. Triggers count the rows that a DELETE removes, because they see the deletes
+// of plain SQL as well. One goroutine uses it.
 type Transitions struct {
 	// HoldSuccessors leaves the release of successors to the transaction that finds the ends recorded: CompleteTx works in a caller's
 	// transaction, which may last and would keep the successors locked.
@@ -94,9 +95,6 @@ func (t *Transitions) add(made Transition) {
 	}
 	t.list = append(t.list, repeated{made, 1})
 }
-
-// Released returns the number of successors that may run now because other jobs have ended. They are scheduled, and perhaps due.
-func (t *Transitions) Released() int64 { return t.released }
 
 // Signals returns the signals that the commit must announce.
 func (t *Transitions) Signals() (signals core.Signal) {
