@@ -133,40 +133,65 @@ type part struct {
 	again    time.Time // the earliest time of the next try after a refusal
 }
 
-func (p *Pruner) allParts() (parts []*part) {
+func (p *Pruner) allParts() []*part {
 	ended := prune.JobPruner{Scope: p.Scope, Notes: p.Notes, Keep: p.Retention, Process: time.Now}
-	parts = append(parts, &part{name: "ended jobs", run: ended.Pass})
-	for _, upkeep := range []struct {
-		name string
-		run  func(context.Context) error
-	}{
-		{"workers", p.workers}, {"declarations", p.declarations}, {"changes", p.audit}, {"refusals", p.refusals}, {"unique keys", p.uniqueKeys}, {"rows that keep ids", p.freeIDs},
-		{"the history", func(ctx context.Context) error {
-			return prune.History(ctx, p.Scope, p.Retention.Minutes, p.Retention.History)
-		}},
-	} {
-		parts = append(parts, &part{name: upkeep.name, run: func(ctx context.Context) (prune.Result, error) {
-			return prune.Result{}, upkeep.run(ctx)
-		}})
+	parts := []*part{{name: "ended jobs", run: ended.Pass}}
+	add := func(name string, run func(context.Context) error) {
+		parts = append(parts, &part{name: name, run: func(ctx context.Context) (prune.Result, error) { return prune.Result{}, run(ctx) }})
 	}
+	remove := func(name, rows string, some deletion) {
+		add(name, func(ctx context.Context) error { return p.remove(ctx, rows, some) })
+	}
+	add("workers", p.workers)
+	remove("declarations", "declarations", func(ctx context.Context, q db.Querier) (int64, error) { // by programs whose workers are gone
+		return q.DeleteOldDeclarations(ctx, p.ago(keepWorkers))
+	})
+	if p.Retention.Audit != prune.Forever {
+		remove("changes", "changes", func(ctx context.Context, q db.Querier) (int64, error) {
+			return q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: p.ago(p.Retention.Audit), N: prune.Chunk})
+		})
+	}
+	remove("refusals", "refusals", func(ctx context.Context, q db.Querier) (int64, error) { return q.DeleteOldRefusals(ctx) })
+	remove("unique keys", "unique keys", func(ctx context.Context, q db.Querier) (int64, error) {
+		return q.DeletePastUniqueKeys(ctx, db.DeletePastUniqueKeysParams{Now: p.ago(0), N: prune.Chunk})
+	})
+	remove("rows that keep ids", "rows that only kept ids", func(ctx context.Context, q db.Querier) (int64, error) {
+		return 0, p.Scope.Store.Upkeep().FreeIDs(ctx, q)
+	})
+	add("the history", func(ctx context.Context) error {
+		return prune.History(ctx, p.Scope, p.Retention.Minutes, p.Retention.History)
+	})
 	return parts
 }
 
-// declarations removes schedules that no worker has declared for as long as rows of workers are kept.
-func (p *Pruner) declarations(ctx context.Context) error {
-	return p.write(ctx, "declarations", func(ctx context.Context, q db.Querier) error {
-		_, err := q.DeleteOldDeclarations(ctx, core.Micros(p.Scope.Now().Add(-keepWorkers)))
-		return err
-	})
+// ago returns the time before now by a duration, in microseconds.
+func (p *Pruner) ago(d time.Duration) int64 { return core.Micros(p.Scope.Now().Add(-d)) }
+
+// deletion deletes rows in a transaction, at most prune.Chunk or all, and returns their number.
+type deletion = func(ctx context.Context, q db.Querier) (int64, error)
+
+// remove repeats a deletion in transactions of its own until it has deleted fewer than prune.Chunk rows.
+func (p *Pruner) remove(ctx context.Context, rows string, some deletion) error {
+	for {
+		var n int64
+		err := p.Scope.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			n, err = some(ctx, q)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("delete old %s: %w", rows, err)
+		}
+		if n < prune.Chunk {
+			return nil
+		}
+	}
 }
 
 // workers removes old rows of ended workers: all at once, or one by one when the database refuses to remove one of them.
 func (p *Pruner) workers(ctx context.Context) error {
-	before := core.Micros(p.Scope.Now().Add(-keepWorkers))
-	err := p.write(ctx, "rows of workers", func(ctx context.Context, q db.Querier) error {
-		_, err := q.DeleteEndedWorkers(ctx, before)
-		return err
-	})
+	const rows = "rows of workers"
+	before := p.ago(keepWorkers)
+	err := p.remove(ctx, rows, func(ctx context.Context, q db.Querier) (int64, error) { return q.DeleteEndedWorkers(ctx, before) })
 	if err == nil || !p.Scope.Store.RefusesRow(err) {
 		return err
 	}
@@ -179,67 +204,17 @@ func (p *Pruner) workers(ctx context.Context) error {
 	}
 	var refused error
 	err = refusal.Split(ids, p.Scope.Store.RefusesRow, func(part []int64) error {
-		return p.write(ctx, "rows of workers", func(ctx context.Context, q db.Querier) error {
+		return p.remove(ctx, rows, func(ctx context.Context, q db.Querier) (int64, error) {
 			for _, id := range part {
 				if _, err := q.DeleteEndedWorker(ctx, id); err != nil {
-					return err
+					return 0, err
 				}
 			}
-			return nil
+			return 0, nil
 		})
 	}, func(_ int64, err error) error {
 		refused = err
 		return nil
 	})
 	return cmp.Or(err, refused)
-}
-
-// audit removes old audit notes.
-func (p *Pruner) audit(ctx context.Context) error {
-	for again := p.Retention.Audit != prune.Forever; again; {
-		err := p.write(ctx, "changes", func(ctx context.Context, q db.Querier) error {
-			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: core.Micros(p.Scope.Now().Add(-p.Retention.Audit)), N: prune.Chunk})
-			again = n == prune.Chunk
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// refusals removes notes on refused jobs that are gone or have gone on.
-func (p *Pruner) refusals(ctx context.Context) error {
-	return p.write(ctx, "refusals", func(ctx context.Context, q db.Querier) error {
-		_, err := q.DeleteOldRefusals(ctx)
-		return err
-	})
-}
-
-// freeIDs removes rows that only kept ids.
-func (p *Pruner) freeIDs(ctx context.Context) error {
-	return p.write(ctx, "rows that only kept ids", p.Scope.Store.Upkeep().FreeIDs)
-}
-
-// uniqueKeys removes unique keys whose period is over.
-func (p *Pruner) uniqueKeys(ctx context.Context) error {
-	for again := true; again; {
-		err := p.write(ctx, "unique keys", func(ctx context.Context, q db.Querier) error {
-			n, err := q.DeletePastUniqueKeys(ctx, db.DeletePastUniqueKeysParams{Now: core.Micros(p.Scope.Now()), N: prune.Chunk})
-			again = n == prune.Chunk
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *Pruner) write(ctx context.Context, what string, fn engine.Func) error {
-	if err := p.Scope.Store.Write(ctx, fn); err != nil {
-		return fmt.Errorf("delete old %s: %w", what, err)
-	}
-	return nil
 }
