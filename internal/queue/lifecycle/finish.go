@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -12,7 +13,7 @@ import (
 
 // Finish writes the ends of attempts as they are, for every way in which a worker ends one: Hide comes before it. It returns the ends
 // that were refused because the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are
-// rarer, one by one. It adds to made only changes that happen here, and not the ones that were recorded before.
+// rarer, one by one. To made it adds only changes that happen here, except that an end which was recorded before has its successor released.
 func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, made *Transitions) (lost []*End, err error) {
 	f := finisher{q: q, now: now, made: made}
 	groups, others := split(ends, func(*End) bool { return false })
