@@ -12,7 +12,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
-	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -144,7 +143,7 @@ func (f *fixture) runLanes(ctx context.Context, l *lanes, drain bool, registry *
 	handler := runner.Handler{Settings: jobrow.Settings{MaxAttempts: 3}, RetryDelay: runner.DefaultRetryDelay, Run: run}
 	return runner.Run(ctx, runner.Config{
 		Grace: time.Second, Lease: 30 * time.Second, StuckAfter: time.Minute, Stop: time.Minute, MaxCrashes: 3, Drain: drain,
-		Retention: maintenance.Retention{}, HistoryNames: 10, Log: slog.New(slog.DiscardHandler),
+		HistoryNames: 10, Log: slog.New(slog.DiscardHandler),
 	}, runner.Options{
 		Scope: &engine.Scope{Store: engine.StoreOf(f.client.Store())}, Registry: registry,
 		Queues:   runner.NewQueues(map[string]int{jobs.DefaultQueue: slots}),
