@@ -177,7 +177,7 @@ func findRole(t task) (role, error) {
 	}
 	play := c.roles[t.Role]
 	if play == nil {
-		return nil, fmt.Errorf("%s does not play the role %q", t.System, t.Role)
+		return nil, fmt.Errorf("system %s has no role %q", t.System, t.Role)
 	}
 	return play, nil
 }

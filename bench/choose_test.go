@@ -124,7 +124,7 @@ func TestContendersAndWorkloads(t *testing.T) {
 			t.Errorf("%s: no starter for its engine", c.key())
 		}
 		if c.durability != durabilityNormal && c.durability != durabilityFull {
-			t.Errorf("%s: what durability is %q?", c.key(), c.durability)
+			t.Errorf("%s: unknown durability %q", c.key(), c.durability)
 		}
 		if c.settings == "" || (c.command == nil) != (c.can == nil) {
 			t.Errorf("%s: settings %q, command %q, which can %q", c.key(), c.settings, c.command, c.can)

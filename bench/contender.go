@@ -130,5 +130,5 @@ func findContender(all []contender, key string) (contender, error) {
 			return c, nil
 		}
 	}
-	return contender{}, fmt.Errorf("no system is called %q", key)
+	return contender{}, fmt.Errorf("unknown system %q", key)
 }

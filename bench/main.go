@@ -89,7 +89,7 @@ func parse(arguments []string) (settings, error) {
 	}
 	var faults []error
 	if flags.NArg() > 0 {
-		faults = append(faults, fmt.Errorf("what is %q? There are only flags", flags.Arg(0)))
+		faults = append(faults, fmt.Errorf("%q is not expected: the program takes only flags", flags.Arg(0)))
 	}
 	s.narrowed = titles != ""
 	switch {
@@ -100,7 +100,7 @@ func parse(arguments []string) (settings, error) {
 		s.jobs = fewJobs
 	}
 	if s.jobs < 1 || s.rounds < 0 || s.concurrency < 1 || s.backlog < 1 {
-		faults = append(faults, errors.New("-n, -rounds, -concurrency and -backlog count something"))
+		faults = append(faults, errors.New("-n, -concurrency and -backlog must be at least 1, and -rounds at least 0"))
 	}
 	if s.idle == 0 && s.all {
 		s.idle = idleLong

@@ -50,7 +50,7 @@ func rawSQLite(durability string, only []string) contender {
 func rawOpen(ctx context.Context, t task) (*sql.DB, error) {
 	synchronous := map[string]int{durabilityNormal: 1, durabilityFull: 2}[t.Durability]
 	if synchronous == 0 {
-		return nil, fmt.Errorf("what durability is %q?", t.Durability)
+		return nil, fmt.Errorf("unknown durability %q", t.Durability)
 	}
 	pool, err := sql.Open("sqlite", fmt.Sprintf(
 		"%s?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(%d)", t.Path, synchronous))

@@ -43,7 +43,7 @@ type soaked struct {
 // soak keeps a worker under load for long: its memory, the WAL and the table must not grow.
 func soak(ctx context.Context, r running) (figures, error) {
 	if r.soak < soakLeast {
-		return figures{}, fmt.Errorf("a soak needs at least -soak %s to show anything", soakLeast)
+		return figures{}, fmt.Errorf("-soak must be at least %s", soakLeast)
 	}
 	most, err := r.throughput(ctx)
 	if err != nil {

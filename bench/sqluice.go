@@ -67,7 +67,7 @@ func openStore(ctx context.Context, t task) (jobs.Store, error) {
 	case durabilityFull:
 		return sqlite.Open(ctx, t.Path, sqlite.WithDurability(sqlite.Full))
 	}
-	return nil, fmt.Errorf("what durability is %q?", t.Durability)
+	return nil, fmt.Errorf("unknown durability %q", t.Durability)
 }
 
 func isPostgres(path string) bool {

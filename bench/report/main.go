@@ -45,7 +45,7 @@ func run(in, out string, describe bool) error {
 		return json.NewEncoder(os.Stdout).Encode(machineLine{Machine: m})
 	}
 	if in == "" || out == "" {
-		return errors.New("both -in and -out are needed, or -machine")
+		return errors.New("-in and -out are needed, or -machine alone")
 	}
 	file, err := os.Open(in)
 	if err != nil {

@@ -26,10 +26,10 @@ func parseNotes(text string) (notes, error) {
 		if title, ok := strings.CutPrefix(line, "## "); ok {
 			heading = strings.TrimSpace(title)
 			if !allowed[heading] {
-				return nil, fmt.Errorf("notes.md: no target is called %q", heading)
+				return nil, fmt.Errorf("notes.md: unknown target %q", heading)
 			}
 			if _, ok := all[heading]; ok {
-				return nil, fmt.Errorf("notes.md: %q stands there twice", heading)
+				return nil, fmt.Errorf("notes.md: the heading %q occurs twice", heading)
 			}
 			all[heading] = ""
 			continue
@@ -40,7 +40,7 @@ func parseNotes(text string) (notes, error) {
 	}
 	for _, heading := range []string{introduction, method} {
 		if strings.TrimSpace(all[heading]) == "" {
-			return nil, fmt.Errorf("notes.md: %q is missing", heading)
+			return nil, fmt.Errorf("notes.md: the heading %q is missing", heading)
 		}
 	}
 	for heading, text := range all {

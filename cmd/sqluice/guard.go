@@ -130,7 +130,7 @@ func guardGroups(changes io.Reader, kill func(pid int)) error {
 		}
 		pid, err := strconv.Atoi(number)
 		if err != nil || pid <= 1 {
-			return fmt.Errorf("%s is for processes that work has started: the line %q is no change", guardName, lines.Text())
+			return fmt.Errorf("%s: line %q must be + or - and a process id, as `sqluice work` writes it", guardName, lines.Text())
 		}
 		if begins {
 			groups[pid] = true

@@ -129,7 +129,7 @@ func keysChange(t *testing.T, c *cli) {
 		t.Fatal(err)
 	}
 	a = c.run("rekey", "--keys", wrong)
-	if a.code != exitFailure || !strings.Contains(a.err, "does not decrypt them") || !strings.Contains(a.err, "job "+id+": payload") {
+	if a.code != exitFailure || !strings.Contains(a.err, "cannot be decrypted with the key") || !strings.Contains(a.err, "job "+id+": payload") {
 		t.Errorf("rekey with another secret: %+v", a)
 	}
 	c.ok("work", "--drain", "--exec", execFlag(t, "k", "echo"), "--keys", next)

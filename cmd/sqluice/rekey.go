@@ -43,7 +43,7 @@ func (a *app) rekeyCommand() *cobra.Command {
 				err = errors.Join(err, fmt.Errorf("values are encrypted with keys that the file does not have: %s", keyList(done.Keys)))
 			}
 			if done.Damaged > 0 {
-				err = errors.Join(err, fmt.Errorf("%d values name a key that the file has, and it does not decrypt them: another key had its id, or they were changed: %s",
+				err = errors.Join(err, fmt.Errorf("%d values cannot be decrypted with the key of the file that they name: another key had its id, or the values were changed: %s",
 					done.Damaged, placeList(done)))
 			}
 			return err

@@ -38,7 +38,7 @@ func (a *app) reopen(ctx context.Context, c *jobs.Client) error {
 	}
 	done, err := move.Reopen(ctx, port.StoreOf(c.Store()))
 	if errors.Is(err, move.ErrPart) {
-		return fmt.Errorf("%w: run `sqluice copy` again to complete it, or delete this database, whose rows are all there still", err)
+		return fmt.Errorf("%w: run `sqluice copy` again to complete it, or delete this database: the source still has all of its rows", err)
 	}
 	if err != nil {
 		return fmt.Errorf("reopen: %w", err)

@@ -83,7 +83,7 @@ func rolesThatLackSomething(t *testing.T, owner *cli, as func(t *testing.T, role
 	for _, args := range [][]string{{"list"}, {"status"}, {"up"}, {"down"}, {"enqueue", "k"}, {"work", "--exec", program}} {
 		stranger.fails(exitFailure, []string{"privilege", "permission denied"}, args...)
 	}
-	stranger.fails(exitFailure, []string{"bench makes its own schema", "GRANT CREATE ON DATABASE", "permission denied"}, "bench")
+	stranger.fails(exitFailure, []string{"create a schema for the bench", "GRANT CREATE ON DATABASE", "permission denied"}, "bench")
 	reader := as(t, "reader", "secret")
 	for _, args := range [][]string{{"list"}, {"status"}, {"stats"}, {"workers"}, {"queues"}, {"failed"}} {
 		reader.ok(args...)

@@ -119,7 +119,7 @@ func (q *Queue) call(fn func()) {
 		if p := recover(); p != nil {
 			q.fault(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		} else if !returned {
-			q.fault(errors.New("it called runtime.Goexit"))
+			q.fault(errors.New("a callback called runtime.Goexit"))
 		}
 	}()
 	fn()

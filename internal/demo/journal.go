@@ -80,7 +80,7 @@ func (a account) read(name string) error {
 		case returned:
 			a.returned[of]++
 		default:
-			return fmt.Errorf("line %q begins with no known word", lines.Text())
+			return fmt.Errorf("line %q begins with an unknown word", lines.Text())
 		}
 	}
 	return lines.Err()

@@ -169,7 +169,7 @@ func complete(root string, groups []group) error {
 			return err
 		}
 		if !slices.ContainsFunc(all(groups), func(p page) bool { return p.source == "docs/"+name }) {
-			missing = append(missing, fmt.Errorf("docs/%s has no place in site/pages.json", name))
+			missing = append(missing, fmt.Errorf("docs/%s is missing in site/pages.json", name))
 		}
 		return nil
 	})

@@ -110,7 +110,7 @@ func adapterMethod(m *ast.Field) (string, error) {
 			"list := make([]db.%[3]s, len(rows))\nfor i, row := range rows {\nlist[i] = db.%[3]s(row)\n}\nreturn list, nil\n}\n",
 			name, params, element, call), nil
 	}
-	return "", fmt.Errorf("method %s returns something new: %T", name, results[0].Type)
+	return "", fmt.Errorf("method %s has the result type %T, which the generator does not support", name, results[0].Type)
 }
 
 // isGenerated reports whether the generated package declares the type: predeclared Go types begin with a lower-case letter.

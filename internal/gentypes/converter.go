@@ -80,7 +80,7 @@ func converter(conversions []conversion, folder, to, head string, names func(con
 // convert writes the function of a conversion.
 func convert(out *bytes.Buffer, c conversion, from, into []field, name, fromType, result string) error {
 	if from == nil || into == nil {
-		return fmt.Errorf("there is no %s or no %s", c.from, c.to)
+		return fmt.Errorf("type %s or type %s is missing", c.from, c.to)
 	}
 	without := c.callerSet
 	if len(without) == 0 {

@@ -30,7 +30,7 @@ func shapeOf(m *ast.Field, named func(string) string) (shape, error) {
 		case *ast.ArrayType:
 			s.results = "([]" + named(t.Elt.(*ast.Ident).Name) + ", error)"
 		default:
-			return shape{}, fmt.Errorf("method %s returns something new: %T", s.name, t)
+			return shape{}, fmt.Errorf("method %s has the result type %T, which the generator does not support", s.name, t)
 		}
 	}
 	return s, nil

@@ -38,7 +38,7 @@ func (m *mover) checkIdle(ctx context.Context) error {
 	case len(live) > 0:
 		return m.From.fault(liveWorkersError(live, m.From.Store.Now()))
 	case running > 0:
-		return m.From.fault(fmt.Errorf("jobs are running, although no worker is known to live: %d", running))
+		return m.From.fault(fmt.Errorf("%d jobs are running, but no live worker is registered", running))
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (s Side) close(ctx context.Context, direction, token, peer string) error {
 	theirs, _ := unmark(row.Token)
 	switch {
 	case theirs != mine:
-		return s.fault(fmt.Errorf("%w, since a moment ago", ErrElsewhere))
+		return s.fault(fmt.Errorf("%w, which began during this one", ErrElsewhere))
 	case row.Direction != direction:
 		return ErrSame // both names lead to one database
 	}
@@ -135,7 +135,7 @@ func (s Side) mark(
 		return also(ctx, q)
 	})
 	if err != nil {
-		return 0, s.fault(fmt.Errorf("note how far the move has come: %w", err))
+		return 0, s.fault(fmt.Errorf("record the progress of the move: %w", err))
 	}
 	return n, nil
 }

@@ -141,7 +141,7 @@ func (m *mover) compareColumns(ctx context.Context) error {
 			after = values[len(values)-1].ID
 			for i, v := range values {
 				if i >= len(there) || there[i].ID != v.ID || !sameValue(there[i].Value, v.Value) {
-					return fmt.Errorf("%w: %s of row %d is not the same", ErrDiffer, c, v.ID)
+					return fmt.Errorf("%w: %s of row %d differs", ErrDiffer, c, v.ID)
 				}
 			}
 			return nil

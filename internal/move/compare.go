@@ -59,7 +59,7 @@ func (m *mover) compareTable(ctx context.Context, t table, end int64) (from, to 
 	}
 }
 
-// firstDifference returns an error with the first row that differs between the sides.
+// firstDifference returns the first row that differs between the sides, as text for an error.
 func firstDifference(name string, a, b *summing) string {
 	switch {
 	case b.ended || !a.ended && a.row.id < b.row.id:
@@ -67,7 +67,7 @@ func firstDifference(name string, a, b *summing) string {
 	case a.ended || b.row.id < a.row.id:
 		return fmt.Sprintf("row %d of %s is only in the target", b.row.id, name)
 	default:
-		return fmt.Sprintf("row %d of %s is not the same", a.row.id, name)
+		return fmt.Sprintf("row %d of %s differs", a.row.id, name)
 	}
 }
 

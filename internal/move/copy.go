@@ -13,7 +13,7 @@ import (
 const mostInBatch = 500
 
 // errTwice is the error for a target that has changed since the last write of this call.
-var errTwice = errors.New("another `sqluice copy` writes to it")
+var errTwice = errors.New("another `sqluice copy` writes to the database")
 
 // copyAll adds to the target all rows that it lacks.
 func (m *mover) copyAll(ctx context.Context) error {
@@ -143,7 +143,7 @@ func addRows(ctx context.Context, q db.Querier, t table, items string, batch []r
 		return err
 	}
 	if n != int64(len(batch)) {
-		return fmt.Errorf("the database added %d of %d rows", n, len(batch))
+		return fmt.Errorf("%d of %d rows were inserted", n, len(batch))
 	}
 	return nil
 }

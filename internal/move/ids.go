@@ -14,7 +14,7 @@ import (
 const probeName = "sqluice copy"
 
 // errProbe rolls back a transaction that only probes.
-var errProbe = errors.New("not to be committed")
+var errProbe = errors.New("roll back the transaction of a probe")
 
 // reserveIDs makes the next ids of the target larger than every id that either side has ever given, also to deleted jobs and workers:
 // logs and the application's tables may still name them.

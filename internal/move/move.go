@@ -79,7 +79,7 @@ var (
 	ErrNotEmpty = errors.New("the target must be empty")
 
 	// ErrElsewhere is the error for a side that another move has closed.
-	ErrElsewhere = errors.New("it is closed by another move")
+	ErrElsewhere = errors.New("another move has closed the queue")
 
 	// ErrDiffer is the error for sides that differ after the copy. The target stays closed.
 	ErrDiffer = errors.New("source and target differ")

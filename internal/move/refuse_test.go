@@ -293,7 +293,7 @@ func testDiffer(l *lab) {
 	})
 	for range 2 {
 		report, err := Run(l.ctx, c)
-		l.wantError(err, ErrDiffer, "row 3 of sqluice_jobs is not the same")
+		l.wantError(err, ErrDiffer, "row 3 of sqluice_jobs differs")
 		var unfinished *UnfinishedError
 		if !errors.As(err, &unfinished) {
 			l.Errorf("the move says that it is over: %v", err)
@@ -304,7 +304,7 @@ func testDiffer(l *lab) {
 		l.wantClosed(l.from)
 		l.wantClosed(l.to)
 	}
-	l.remove(l.from, ids[2]) // the row that is not the same
+	l.remove(l.from, ids[2]) // the row that differs
 	l.remove(l.to, ids[2])
 	l.remove(l.from, ids[3])
 	_, err := Run(l.ctx, c)

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrPart is the error of Reopen for the target of a move that has rows of the source.
-var ErrPart = errors.New("it holds what an unfinished move has copied")
+var ErrPart = errors.New("the queue holds rows that an unfinished move has copied")
 
 // Reopened describes the move that had closed the queue.
 type Reopened struct {

@@ -113,9 +113,9 @@ func otherMoveError(row *db.Move) error {
 	_, mark := unmark(row.Token)
 	switch {
 	case row.Direction == in:
-		return fmt.Errorf("%w: that from %s, begun %s, is not complete", ErrElsewhere, row.Peer, date)
+		return fmt.Errorf("%w: the move from %s, begun %s, is not complete", ErrElsewhere, row.Peer, date)
 	case mark == "":
-		return fmt.Errorf("%w: that to %s, begun %s, is not complete", ErrElsewhere, row.Peer, date)
+		return fmt.Errorf("%w: the move to %s, begun %s, is not complete", ErrElsewhere, row.Peer, date)
 	default:
 		return fmt.Errorf("%w: it was moved to %s on %s", ErrElsewhere, row.Peer, date)
 	}
@@ -131,7 +131,7 @@ func (s Side) moves(ctx context.Context) (*db.Move, error) {
 	})
 	switch {
 	case err != nil:
-		return nil, s.fault(fmt.Errorf("read what closes the queue: %w", err))
+		return nil, s.fault(fmt.Errorf("read the move that closes the queue: %w", err))
 	case len(rows) == 0:
 		return nil, nil
 	case len(rows) > 1:

@@ -106,18 +106,18 @@ func (p *Poster) follow(ctx context.Context, to *url.URL, job jobs.Job, payload 
 		to, err = answer.Location()
 		switch closed := answer.Body.Close(); {
 		case errors.Is(err, http.ErrNoLocation):
-			return nil, errors.New("it redirects without a Location")
+			return nil, errors.New("the receiver redirects without a Location")
 		case err != nil: // its text has the URL
-			return nil, errors.New("it redirects to a Location that is no URL")
+			return nil, errors.New("the receiver redirects to a Location that is not a URL")
 		case closed != nil:
 			return nil, closed
 		}
 		if from.Scheme == "https" && to.Scheme != "https" {
-			return nil, errors.New("it redirects from https to another scheme")
+			return nil, errors.New("the receiver redirects from https to another scheme")
 		}
 		transport = p.redirects
 	}
-	return nil, fmt.Errorf("it redirects more than %d times", mostRedirects)
+	return nil, fmt.Errorf("the receiver redirects more than %d times", mostRedirects)
 }
 
 // aboutProxy adds a hint to the error of a redirect's connection if a proxy is configured: redirects do not use it.
@@ -136,7 +136,7 @@ func (p *Poster) aboutProxy(request *http.Request, transport *http.Transport, er
 func (p *Poster) request(ctx context.Context, to *url.URL, job jobs.Job, payload []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(payload))
 	if err != nil { // its text has the URL
-		return nil, errors.New("the URL is none that a request can be sent to")
+		return nil, errors.New("no request can be sent to the URL")
 	}
 	id, now := job.IdempotencyKey(), time.Now()
 	for name, value := range map[string]string{

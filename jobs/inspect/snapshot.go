@@ -72,7 +72,7 @@ func listWorkers(ctx context.Context, q db.Querier, now time.Time) ([]WorkerInfo
 	}
 	declared, err := schedule.Declared(ctx, q, now)
 	if err != nil {
-		return nil, fmt.Errorf("list what workers declare: %w", err)
+		return nil, fmt.Errorf("list the declarations of workers: %w", err)
 	}
 	versions, err := liveVersions(ctx, q, now)
 	if err != nil {

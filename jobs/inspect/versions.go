@@ -35,7 +35,7 @@ func (w WorkerInfo) Takes(kind string, version int) bool {
 func liveVersions(ctx context.Context, q db.Querier, now time.Time) (map[int64]map[string]int, error) {
 	rows, err := q.ListLiveDeclarations(ctx, db.ListLiveDeclarationsParams{Now: core.Micros(now), Subject: declare.SubjectKind})
 	if err != nil {
-		return nil, fmt.Errorf("list what workers declare of kinds: %w", err)
+		return nil, fmt.Errorf("list the kinds that workers declare: %w", err)
 	}
 	versions := map[int64]map[string]int{}
 	for _, r := range rows {

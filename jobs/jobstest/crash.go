@@ -184,7 +184,7 @@ func (c *crasher[T]) perform(run *CrashRun, p *process, h jobs.Handler[T]) (jobs
 		}
 		job, err := run.plain().Get(ctx, receipt.ID)
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("the handler has not come to its end within %s: after a crash, a lock in memory that the killed handler holds keeps it from that", crashWithin)
+			return "", fmt.Errorf("the handler did not return within %s: it may wait for a lock in memory that the handler killed before it still holds", crashWithin)
 		}
 		if errors.Is(err, jobs.ErrNotFound) && c.kind.Keep == jobs.Nothing {
 			return jobs.StatusDone, nil
@@ -194,7 +194,7 @@ func (c *crasher[T]) perform(run *CrashRun, p *process, h jobs.Handler[T]) (jobs
 		}
 		run.advanceTo(job.RunAfter)
 	}
-	return "", fmt.Errorf("the job has not come to its end after %d attempts", crashAttempts)
+	return "", fmt.Errorf("the job did not end within %d attempts", crashAttempts)
 }
 
 // live runs due jobs in a process, until nothing is due or the process is killed.

@@ -117,7 +117,7 @@ func (q *Queue) ready(ctx context.Context, kinds []string, id int64) (jobs.Job, 
 		return job, err
 	}
 	if !slices.Contains(kinds, job.Kind) {
-		return job, fmt.Errorf("it is of kind %s, not %s", job.Kind, strings.Join(kinds, " or "))
+		return job, fmt.Errorf("the job is of kind %s, not %s", job.Kind, strings.Join(kinds, " or "))
 	}
 	q.advanceTo(job.RunAfter)
 	if err := (&maintenance.Upkeep{Store: q.port(), Log: slog.New(slog.DiscardHandler), Declared: core.JSONNames(nil)}).SettleOverdue(ctx); err != nil {
@@ -185,7 +185,7 @@ func (o *Outcome) read(ctx context.Context, q *Queue, before jobs.Job, keep time
 		return err
 	}
 	if o.Job.Attempt == before.Attempt {
-		return errors.New("it was not run: the test has ended")
+		return errors.New("the job was not run: the test has ended")
 	}
 	if !o.Job.FinishedAt.IsZero() {
 		o.Fate = map[jobs.Status]jobs.Fate{

@@ -147,7 +147,7 @@ func TestRunOfWhatCannotRun(t *testing.T) {
 	must(t, err)
 	jobstest.RunJob(t, q, mail, deliver, id)
 	wantFatal(t, "it is done", func(tb testing.TB) { jobstest.RunJob(tb, q, mail, deliver, id) })
-	wantFatal(t, "it is of kind mail, not post", func(tb testing.TB) {
+	wantFatal(t, "the job is of kind mail, not post", func(tb testing.TB) {
 		jobstest.RunJob(tb, q, jobs.Kind[letter]{Name: "post"}, deliver, id)
 	})
 	wantFatal(t, "no such job", func(tb testing.TB) { jobstest.RunJob(tb, q, mail, deliver, id+1) })
@@ -247,7 +247,7 @@ func TestRunJobOfAnAlias(t *testing.T) {
 	out := jobstest.RunJob(t, q, renamed, deliver, id)
 	want(t, "fate", out.Fate, jobs.FateDone)
 	want(t, "kind", out.Job.Kind, mail.Name)
-	wantFatal(t, "it is of kind mail, not post or letter", func(tb testing.TB) {
+	wantFatal(t, "the job is of kind mail, not post or letter", func(tb testing.TB) {
 		jobstest.RunJob(tb, q, jobs.Kind[letter]{Name: "post", Aliases: []string{"letter"}}, deliver, id)
 	})
 }

@@ -74,7 +74,7 @@ func SQLTx(tx dialect.Tx) (*sql.Tx, error) {
 			return sqlTx, nil
 		}
 	}
-	return nil, fmt.Errorf("a %T is no transaction of database/sql", tx)
+	return nil, fmt.Errorf("%T is not a transaction of database/sql", tx)
 }
 
 // Place inserts orders and enqueues their jobs in one transaction: all of them, or none.

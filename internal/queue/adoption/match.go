@@ -73,7 +73,7 @@ func Find(set migration.Set, have []Part, elsewhere string, apply func(up string
 		match.Migrations = slices.Concat(match.Migrations, own)
 		return match, err
 	case nearest == nil:
-		return Match{}, errors.New("there are no migrations")
+		return Match{}, errors.New("compare the database with the migrations: the list of migrations is empty")
 	default:
 		return Match{}, nearest
 	}

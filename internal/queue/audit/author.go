@@ -97,7 +97,7 @@ func (a *Author) Record(ctx context.Context, q db.Querier, now int64, e Entry) e
 		p.Detail = &text
 	}
 	if err := q.AddAudit(ctx, p); err != nil {
-		return fmt.Errorf("note who did it: %w", err)
+		return fmt.Errorf("record the author of the change: %w", err)
 	}
 	return nil
 }

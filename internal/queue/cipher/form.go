@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	errTooShort = errors.New("it is too short")
-	errTag      = errors.New("its authentication failed")
+	errTooShort = errors.New("the ciphertext is too short")
+	errTag      = errors.New("the authentication of the ciphertext failed")
 )
 
 func (f form) known() bool { return f == gcm || f == ctr }

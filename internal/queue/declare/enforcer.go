@@ -71,7 +71,7 @@ func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 		err = e.put(ctx, w, all)
 	}
 	if err != nil {
-		return fmt.Errorf("put in force what the program declares: %w", err)
+		return fmt.Errorf("put the declarations of the program in force: %w", err)
 	}
 	return nil
 }

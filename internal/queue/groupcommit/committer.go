@@ -9,7 +9,7 @@ import (
 )
 
 // errUnresolved is the outcome of a member that Run did not resolve, even when called for that member alone.
-var errUnresolved = errors.New("the write was given up: its transaction did not return")
+var errUnresolved = errors.New("the write was abandoned: its transaction did not return")
 
 // Committer runs the work of concurrent callers of Do in groups. Its exported fields are set before the first call and not changed.
 type Committer[T any] struct {

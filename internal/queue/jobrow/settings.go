@@ -32,7 +32,7 @@ type Kinds map[string]Kind
 func ReadKinds(ctx context.Context, q db.Querier) (Kinds, error) {
 	rows, err := q.ListKindSettings(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list what kinds declare: %w", err)
+		return nil, fmt.Errorf("list the declared settings of kinds: %w", err)
 	}
 	kinds := make(Kinds, len(rows))
 	for _, r := range rows {
@@ -48,7 +48,7 @@ func ReadKind(ctx context.Context, q db.Querier, kind string) (Kind, error) {
 		return Kind{}, nil
 	}
 	if err != nil {
-		return Kind{}, fmt.Errorf("read what the kind declares: %w", err)
+		return Kind{}, fmt.Errorf("read the declared settings of the kind: %w", err)
 	}
 	return kindOf(row), nil
 }

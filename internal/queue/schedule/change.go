@@ -86,7 +86,7 @@ func Resume(ctx context.Context, q db.Querier, name string, now time.Time) (bool
 		}
 		// The schedule was changed between the two statements (not on SQLite, where one transaction writes at a time).
 	}
-	return false, errors.New("it is changed all the time, or a trigger of the database prevents that")
+	return false, errors.New("the row changed between read and write five times: other programs change it all the time, or a trigger prevents the write")
 }
 
 // Delete removes a schedule. It reports whether there was one.

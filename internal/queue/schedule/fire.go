@@ -31,7 +31,7 @@ type Fired struct {
 }
 
 // ErrDeferred is returned by [Fire] for a schedule whose missed ticks other workers may still handle: see Watch.DeferUntil.
-var ErrDeferred = errors.New("left to workers that have looked for longer")
+var ErrDeferred = errors.New("missed ticks are left to workers that have looked for longer")
 
 // A Fault says why this worker cannot compute the due ticks of a schedule, or enqueue its jobs. Another version of the program may.
 type Fault struct{ Err error }

@@ -87,9 +87,9 @@ func parseOptions(text string) (job db.EnqueueJobParams, within int64, err error
 	for name, value := range columns {
 		switch { // package json would accept the name in other letter case
 		case slices.Contains(fixedColumns(), name):
-			return job, 0, fmt.Errorf("%q cannot be one of them", name)
+			return job, 0, fmt.Errorf("%q must not be an option: the schedule or its tick sets it", name)
 		case known[name] == nil:
-			return job, 0, fmt.Errorf("%q is none that this program knows", name)
+			return job, 0, fmt.Errorf("%q is unknown to this program: a newer version may have written it", name)
 		}
 		if value[0] == '{' || value[0] == '[' {
 			if columns[name], err = json.Marshal(string(value)); err != nil {

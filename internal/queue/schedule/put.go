@@ -64,7 +64,7 @@ func Put(ctx context.Context, q db.Querier, row db.PutScheduleParams, now time.T
 		f := &firing{q: q, s: replaced(before, row), now: now, fired: fired, made: lifecycle.NewTransitions()}
 		return change, f.run(ctx, due)
 	}
-	return Change{}, errors.New("it is changed all the time, or a trigger of the database prevents that")
+	return Change{}, errors.New("the row changed between read and write five times: other programs change it all the time, or a trigger prevents the write")
 }
 
 // Differs reports whether Put would change the schedule; before is nil for a schedule that does not exist.

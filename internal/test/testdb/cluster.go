@@ -147,7 +147,7 @@ func postgresBinaries() (string, error) {
 	}
 	initdb, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", errors.New("neither /usr/lib/postgresql/*/bin nor initdb in the PATH")
+		return "", errors.New("find initdb: it is neither in /usr/lib/postgresql/*/bin nor in the PATH")
 	}
 	return filepath.Dir(initdb), nil
 }

@@ -99,7 +99,7 @@ func makeSchema(ctx context.Context, d address.Database, host *Host) (*scratchQu
 func schemaFault(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == "42501" { // insufficient_privilege
-		return fmt.Errorf("bench makes its own schema, because it must not touch your jobs, and this role may not do that: "+
+		return fmt.Errorf("create a schema for the bench: the role may not create schemas in this database: "+
 			"name another role in the URL, or GRANT CREATE ON DATABASE to this one: %w", refused)
 	}
 	return err
