@@ -70,7 +70,7 @@ func read(in io.Reader) (results, error) {
 	for lines.Scan() {
 		var e event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return r, fmt.Errorf("not go test -json: %q: %w", lines.Text(), err)
+			return r, fmt.Errorf("line %q is not an event of go test -json: %w", lines.Text(), err)
 		}
 		if e.Action == "fail" && e.Test == "" { // it did not build, or ended in the middle
 			r.failures = append(r.failures, e.Package)
