@@ -21,7 +21,7 @@ const (
 	SubjectSchedule = schedule.Subject
 )
 
-// Declaration is one content of a name that a program declares.
+// Declaration is the settings of a kind, or a schedule, as a program declares them.
 type Declaration struct {
 	ID, Subject, Name string
 	Body              string // a JSON object, without secrets
@@ -31,7 +31,7 @@ type Declaration struct {
 	keepFor      *int64               // the retention of done jobs in microseconds; nil keeps them for ever
 }
 
-// Settings holds the settings that a program declares of a kind. A zero value is not set, and not in the body.
+// Settings holds the settings that a program declares for a kind. A zero field is not set, and not in the body.
 type Settings struct {
 	Version     int      `json:"version,omitempty"` // the version of the payload's form
 	MaxAttempts int      `json:"max_attempts,omitempty"`
@@ -86,7 +86,7 @@ func Schedule(row db.PutScheduleParams) (Declaration, error) {
 	return d, nil
 }
 
-// of returns a declaration. No part of the content has a NUL.
+// of returns a declaration. content has all that distinguishes it from other declarations of the name, without a NUL in any part.
 func of(subject, name, body, content string) Declaration {
 	sum := sha256.Sum256([]byte(subject + "\x00" + name + "\x00" + content))
 	return Declaration{ID: hex.EncodeToString(sum[:16]), Subject: subject, Name: name, Body: body}
@@ -101,7 +101,7 @@ func IDs(list []Declaration) string {
 	return core.JSONNames(ids)
 }
 
-// Register notes the contents that a worker is about to declare.
+// Register adds rows for the declarations of a worker that is about to register, where they are new.
 func Register(ctx context.Context, q db.Querier, list []Declaration, now time.Time) error {
 	if len(list) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func Register(ctx context.Context, q db.Querier, list []Declaration, now time.Ti
 		return fmt.Errorf("encode declarations: %w", err)
 	}
 	if err := q.Declare(ctx, db.DeclareParams{Items: string(text), Now: core.Micros(now)}); err != nil {
-		return fmt.Errorf("note what the program declares: %w", err)
+		return fmt.Errorf("record the declarations of the program: %w", err)
 	}
 	return nil
 }

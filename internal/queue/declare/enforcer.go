@@ -157,7 +157,7 @@ type change struct {
 	audited bool
 }
 
-// put puts the pending contents in force, in one transaction.
+// put puts the pending declarations in force, in one transaction.
 func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 	ctx = audit.With(ctx, w.Name)
 	author, err := audit.Of(ctx)
@@ -202,7 +202,7 @@ func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 	return nil
 }
 
-// putOne puts one content in force, with the row that follows from it.
+// putOne puts one declaration in force, and writes the row of its schedule or retention rule.
 func (e *Enforcer) putOne(ctx context.Context, q db.Querier, p pending, now time.Time, fired *schedule.Fired) (*change, error) {
 	if !p.inForce {
 		if _, err := q.RetireDeclaration(ctx, db.RetireDeclarationParams{Subject: p.Subject, Name: p.Name, ID: p.ID}); err != nil {
