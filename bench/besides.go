@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// roleFinished adds t.Jobs finished rows and does autovacuum's work after that many.
+// roleFinished adds t.Jobs finished rows, and then vacuums as autovacuum does after so much change.
 const roleFinished = "finished"
 
-// besides returns the surroundings, on PostgreSQL, beside which a claim must not cost much more than in an empty table.
+// besides returns the states of the table, on PostgreSQL, in which a claim must not cost much more than in an empty one.
 func besides(measure func(context.Context, running) (figures, error)) []variant {
 	return []variant{
 		{"empty table", measure},

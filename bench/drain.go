@@ -78,7 +78,7 @@ func (r running) drain(ctx context.Context, processes int, t task) (figures, err
 	return f, nil
 }
 
-// stalled returns the time for which all processes waited in vain at the end: it is not part of a drain.
+// stalled returns the time at the end in which all processes waited and no job came: it is not part of a drain.
 func stalled(reports []report) time.Duration {
 	least := reports[0].Stalled
 	for _, r := range reports {

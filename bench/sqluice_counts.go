@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// roleUncounted is roleDrain by a library that writes no notes for the counts.
+// roleUncounted is roleDrain by a library that writes no rows of sqluice_job_changes for the counts.
 const roleUncounted = "drain uncounted"
 
 func uncountedRole(ctx context.Context, t task, p *parent) (report, error) {
@@ -45,7 +45,7 @@ func withoutNotes(fn port.Func) port.Func {
 	return func(ctx context.Context, q db.Querier) error { return fn(ctx, noteless{q}) }
 }
 
-// noteless writes no notes, so that there are none to add up either.
+// noteless is a Querier that writes no rows of changes and history: there are none to add up either.
 type noteless struct{ db.Querier }
 
 func (noteless) AddJobChanges(context.Context, db.AddJobChangesParams) error { return nil }

@@ -10,12 +10,12 @@ type task struct {
 	Role        string
 	Path        string        // of the database: its file, URL or address
 	Concurrency int           // slots of a worker
-	Jobs        int           // how many to add or to run; in a drain, the number for all processes together
+	Jobs        int           // the number of jobs to add or to run; in a drain, for all processes together
 	Size        int           // bytes of a payload's padding
 	Callers     int           // of roleInsert
 	Rate        float64       // of rolePaced and roleLatency: jobs a second
 	Batch       int           // of rolePaced: jobs added by one call; 1 when 0
-	Hold        time.Duration // how long a handler takes
+	Hold        time.Duration // the duration of a handler
 	For         time.Duration // the duration of roleIdle
 	Profile     string        // where this program writes a CPU profile, if anywhere
 
@@ -32,7 +32,7 @@ type jobStart struct {
 type report struct {
 	CPU     time.Duration // of the process, from begin to done
 	PeakRSS int64         // bytes, at done
-	Stalled time.Duration // of a drain that gave up missing jobs: how long it waited for them in vain
+	Stalled time.Duration // of a drain: the time for which it waited for missing jobs before it gave up
 	Errors  int           // of handlers, inserts and the library, when the process continued after them
 	Begun   []jobStart    // the observed starts, including repeated ones
 	Sent    []int64       // when each job was sent, by its number, as of begun.At

@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// unknownNames returns the unknown ones of a kind and a queue, of which either may be empty, and complains about them. A command that is about
+// unknownNames returns the unknown ones of a kind and a queue, of which either may be empty, and warns of them. A command that is about
 // to write a name asks before that.
 func (a *app) unknownNames(ctx context.Context, c *jobs.Client, kind, queue string) ([]inspect.UnknownName, error) {
 	list, err := inspect.New(c).UnknownNames(ctx, []string{kind}, []string{queue})
@@ -15,7 +15,7 @@ func (a *app) unknownNames(ctx context.Context, c *jobs.Client, kind, queue stri
 	return list, err
 }
 
-// hintUnknown complains about kinds and queues of jobs that are about to be enqueued, if they are unknown. A role that may only enqueue
+// hintUnknown warns of unknown kinds and queues of jobs that are about to be enqueued. A role that may only enqueue
 // cannot read whether they are known, and gets no hint: the enqueue still succeeds.
 func (a *app) hintUnknown(ctx context.Context, c *jobs.Client, kinds, queues []string) {
 	if list, err := inspect.New(c).UnknownNames(ctx, kinds, queues); err == nil {

@@ -231,7 +231,7 @@ func parseIDs(texts []string) ([]int64, error) {
 	return ids, nil
 }
 
-// maxIDs bounds how many jobs one command line can name: the system bounds its arguments.
+// maxIDs bounds the number of jobs on one command line: the system bounds its arguments.
 const maxIDs = math.MaxInt
 
 // cursorValue is the last id of the previous page.

@@ -47,7 +47,7 @@ func readSecret(what, file string) (string, error) {
 	return text, nil
 }
 
-// keyList is the ids of keys for an answer, with how many values each has encrypted.
+// keyList returns the ids of keys for an answer, each with the number of values that it encrypts.
 func keyList(keys map[string]int64) string {
 	var list []string
 	for _, id := range slices.Sorted(maps.Keys(keys)) {

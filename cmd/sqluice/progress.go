@@ -16,7 +16,7 @@ const (
 )
 
 // progress keeps a line up to date at the bottom of a terminal, below other text written through it. If the output is not a
-// terminal, note prints plain lines at intervals.
+// terminal, report prints plain lines at intervals.
 type progress struct {
 	terminal bool
 	width    func() int

@@ -57,7 +57,7 @@ func (a *app) retention(ctx context.Context, c *jobs.Client, asJSON bool) error 
 	return t.close()
 }
 
-// keepOf reads how long: a duration, or forever.
+// keepOf parses a retention: a duration, or forever.
 func keepOf(text string) (time.Duration, error) {
 	if strings.EqualFold(text, "forever") {
 		return jobs.Forever, nil

@@ -138,7 +138,7 @@ func engineName(pkg, suite string) string {
 	}
 }
 
-// outcome returns how a test ended on an engine: pass, or a dash where the engine lacks what the test is about.
+// outcome returns how a test ended on an engine: pass, or a dash where the engine lacks the tested feature.
 func (r results) outcome(test, engine string) string {
 	if action := r.byTest[test][engine]; action != "skip" {
 		return action

@@ -1,6 +1,6 @@
 package main
 
-// promises maps each group of tests to what it promises of every engine, in one sentence.
+// promises maps each group of tests to its promise for every engine, in one sentence.
 var promises = map[string]string{
 	"Ahead":                    "A prefetched job starts soon or is released.",
 	"Application":              "The application's foreign keys hold on the library's connections.",

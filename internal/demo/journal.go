@@ -41,7 +41,7 @@ func (j *journal) record(what string, job jobs.Job) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// account holds all journals together: how often each attempt began and returned.
+// account counts the starts and the returns of each attempt, over all journals.
 type account struct {
 	began    map[attempt]int
 	returned map[attempt]int

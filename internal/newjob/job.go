@@ -108,7 +108,7 @@ func Item(text []byte) (jobs.Item, error) {
 	return jobs.NewItem(j.Kind, j.Args(), opts...), err
 }
 
-// Receipt says what became of an enqueue.
+// Receipt describes the result of an enqueue.
 type Receipt struct {
 	ID      int64 `json:"id"`
 	Existed bool  `json:"existed"` // a job with the same unique key or request id existed, and none was added
@@ -116,7 +116,7 @@ type Receipt struct {
 	Replaced bool `json:"replaced,omitempty"` // that job has the payload and the options of this one now
 }
 
-// Receipts returns what became of several.
+// Receipts returns the results of several enqueues.
 func Receipts(list []jobs.Receipt) []Receipt {
 	out := make([]Receipt, len(list))
 	for i, r := range list {

@@ -45,7 +45,7 @@ func Decode(r io.Reader, what string, v any) error {
 	return nil
 }
 
-// notOne is the error of what is not one JSON object.
+// notOne returns the error for a text that is not one JSON object.
 func notOne(what string, err error) error {
 	must := "be one JSON document, an object"
 	if err != nil {

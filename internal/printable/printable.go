@@ -21,7 +21,7 @@ func Lines(s string) string {
 	return escape(s, func(r rune) bool { return r != '\n' && r != '\t' && Harmful(r) })
 }
 
-// hidden matches what a form sends and no browser shows.
+// hidden matches characters that a form sends but no browser shows.
 var hidden = regexp.MustCompile(`<input type="hidden"[^>]*>`)
 
 // Page returns a page with the characters escaped that no HTML and no raw JSON holds: control characters other than tabs and line breaks.
@@ -71,7 +71,7 @@ func Harmful(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
-// escape returns s with the characters escaped that special picks, and with U+FFFD in place of bytes that are no UTF-8.
+// escape escapes the characters of s for which special returns true, and replaces bytes that are no UTF-8 by U+FFFD.
 func escape(s string, special func(rune) bool) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r == utf8.RuneError || special(r) }) < 0 {
 		return s

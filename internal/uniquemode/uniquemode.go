@@ -1,4 +1,4 @@
-// Package uniquemode makes the option of a unique job from what the command line and the HTTP API are given.
+// Package uniquemode makes the option of a unique job from the fields of the command line and the HTTP API.
 package uniquemode
 
 import (

@@ -87,7 +87,7 @@ func (in *Inspector) changeMany(
 	return total, nil
 }
 
-// lockedMost is the number of times in a row that a change may wait in vain for locks other than those of its jobs.
+// lockedMost is the number of times in a row that a change may fail to get locks other than those of its jobs.
 const lockedMost = 20
 
 // changeInParts changes jobs together, and in ever smaller parts when the database refuses some or other transactions have locked some.

@@ -52,7 +52,7 @@ func (e CrashEnd) equals(other CrashEnd) bool {
 // CrashPoint is a point at which the handler was killed.
 type CrashPoint struct {
 	Name    string // such as "after SetProgress", "before commit"
-	Reached bool   // false if the run with the crash did not come to this point: the handler is not deterministic
+	Reached bool   // false if the run with the crash did not reach this point: the handler is not deterministic
 	End     CrashEnd
 }
 

@@ -35,7 +35,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Shop, error) {
 	return s, nil
 }
 
-// Close closes what the queue has beside the pool, which stays open.
+// Close closes the queue's own connections. The pool stays open.
 func (s *Shop) Close() error { return s.store.Close() }
 
 // Place inserts orders and enqueues their jobs in one transaction: all of them, or none.

@@ -86,8 +86,8 @@ type evidence struct {
 	expected map[key]Part // the parts of the project's last version, on which the owner's migrations run here
 }
 
-// shown returns the owner's migrations that the parts of a database show, up to the first that makes nothing of the queue's tables or
-// cannot run here. The last of these decides, because it may have changed what an earlier one made.
+// shown returns the owner's migrations up to the last one whose changes the database has. It considers those before the first that does
+// not change the queue's tables or cannot run here. An earlier one counts without its changes: a later one may have changed them again.
 func shown(set migration.Set, own []migration.Migration, e evidence, apply func(up string) ([]Part, error)) ([]migration.Migration, error) {
 	ran, before := 0, e.expected
 	for i, m := range own {

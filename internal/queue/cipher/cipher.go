@@ -196,20 +196,20 @@ func CheckReplaced(stored string) error {
 	return jobtype.NewInvalidError("payload", "", "come from a program that has keys: the one that it would replace is encrypted with the key "+strconv.Quote(KeyOf(stored)))
 }
 
-// CheckPayload returns an InvalidError for a text that stands for a payload which is not shown or no longer there.
+// CheckPayload returns an InvalidError for the placeholder of a payload that is encrypted or was erased.
 func CheckPayload(payload []byte) error {
 	if Encrypted(payload) {
 		return jobtype.NewInvalidError("payload", "", "not begin as one that is encrypted")
 	}
 	switch string(payload) {
 	case jobtype.EncryptedJSON, jobtype.ForgottenJSON:
-		return jobtype.NewInvalidError("payload", string(payload), "be the payload itself, and not what stands in its place")
+		return jobtype.NewInvalidError("payload", string(payload), "be the payload itself, not its placeholder")
 	}
 	return nil
 }
 
-// Open returns the value from which JSON or Text made the stored one. Any other value is returned unchanged. The error says what is
-// wrong and nothing of the value; it is [jobtype.ErrKey], or [ErrNoKey] where the key is missing.
+// Open returns the value from which JSON or Text made the stored one. Any other value is returned unchanged. The error has no part
+// of the value; it is [jobtype.ErrKey], or [ErrNoKey] where the key is missing.
 func (c *Cipher) Open(kind string, column Column, stored string) (string, error) {
 	if !Encrypted(stored) {
 		return stored, nil

@@ -21,7 +21,7 @@ type Alarm struct {
 // NewAlarm returns an alarm that is not set, by the clock now.
 func NewAlarm(now func() time.Time) *Alarm { return &Alarm{now: now, ring: make(chan struct{}, 1)} }
 
-// Ring returns the channel.
+// Ring returns the channel that gets a value at the time of Set.
 func (a *Alarm) Ring() <-chan struct{} { return a.ring }
 
 // Set makes the alarm ring at t, or not at all when t is zero, in place of its earlier time. It may ring early.
