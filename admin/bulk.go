@@ -272,7 +272,7 @@ func (q bulkRequest) check(allowed []jobs.Status) (int, error) {
 		return 0, &jobs.InvalidError{Field: "status", Value: fmt.Sprintf("%q", q.Status), Must: fmt.Sprintf("be one of %q", allowed)}
 	}
 	if q.After < 0 {
-		return 0, &jobs.InvalidError{Field: "after", Value: fmt.Sprint(q.After), Must: "be the next of the answer before"}
+		return 0, &jobs.InvalidError{Field: "after", Value: fmt.Sprint(q.After), Must: "be the next of the previous answer"}
 	}
 	if q.Cause != nil && !slices.Contains(failureCauses(), *q.Cause) {
 		return 0, &jobs.InvalidError{Field: "cause", Value: fmt.Sprintf("%.40q", *q.Cause), Must: fmt.Sprintf("be one of %q", failureCauses())}

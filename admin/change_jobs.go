@@ -76,7 +76,7 @@ func (h *Handler) changeJobs(_ http.ResponseWriter, r *http.Request) (*view, fla
 	name, which, _ := strings.Cut(form.Get("do"), " ")
 	i := slices.IndexFunc(jobActions(), func(c jobAction) bool { return c.Name == name })
 	if i < 0 || which != "picked" && which != "all" {
-		return nil, flash{}, &jobs.InvalidError{Field: "do", Value: fmt.Sprintf("%.40q", form.Get("do")), Must: "be what a button sends"}
+		return nil, flash{}, &jobs.InvalidError{Field: "do", Value: fmt.Sprintf("%.40q", form.Get("do")), Must: "be the value of a button of the page"}
 	}
 	c := jobActions()[i]
 	if which == "all" {
@@ -167,7 +167,7 @@ func (h *Handler) changeAll(r *http.Request, c jobAction, body map[string]any, t
 	if after := r.PostForm.Get("after"); after != "" {
 		last, err := strconv.ParseInt(after, 10, 64)
 		if err != nil || last < 1 {
-			return nil, flash{}, &jobs.InvalidError{Field: "after", Value: fmt.Sprintf("%.40q", after), Must: "be what a button sends"}
+			return nil, flash{}, &jobs.InvalidError{Field: "after", Value: fmt.Sprintf("%.40q", after), Must: "be the value of a button of the page"}
 		}
 		body["after"] = last
 	}
@@ -223,7 +223,7 @@ func (h *Handler) retryGroup(_ http.ResponseWriter, r *http.Request) (*view, fla
 	kind := r.PostForm.Get("kind")
 	like, err := failedForm(r.PostForm)
 	if err == nil && kind == "" {
-		err = &jobs.InvalidError{Field: "kind", Must: "be of a group of the report"}
+		err = &jobs.InvalidError{Field: "kind", Must: "be the kind of a group of the report"}
 	}
 	if err != nil {
 		return nil, flash{}, err

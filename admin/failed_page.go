@@ -111,7 +111,7 @@ func failedForm(form map[string][]string) (f failedLike, err error) {
 		}
 		text, err := decodeText(values[0])
 		if err != nil {
-			return f, &jobs.InvalidError{Field: field.name, Must: "be of a group of the report, as its kind"}
+			return f, &jobs.InvalidError{Field: field.name, Must: "be given, with the kind of its group"}
 		}
 		*field.to = &text
 	}
@@ -119,7 +119,7 @@ func failedForm(form map[string][]string) (f failedLike, err error) {
 		f.Cause = new(jobs.Cause(values[0]))
 	}
 	if f.Error == nil && f.Pattern == nil {
-		return f, &jobs.InvalidError{Field: "pattern", Must: "be of a group of the report, as its kind"}
+		return f, &jobs.InvalidError{Field: "pattern", Must: "be given, with the kind of its group"}
 	}
 	return f, nil
 }

@@ -67,7 +67,7 @@ func TestFaultyRequests(t *testing.T) {
 		{"POST", "/jobs", `{"kind": "k", "tags": "a"}`, "tags", "be of the type array of strings"},
 		{"POST", "/jobs", `{"kind": "k", "queue": null}`, "queue", "be of the type string"},
 		{"POST", "/jobs", `{"Kind": "k"}`, "body", `have no field "Kind"`},
-		{"POST", "/jobs", `{"kind": "k", "kind": "l"}`, "body", "not twice"},
+		{"POST", "/jobs", `{"kind": "k", "kind": "l"}`, "body", "unknown or repeated"},
 		{"POST", "/jobs", `{"kind": "k", "` + strings.Repeat("x", 1<<20) + `": 1}`, "body", "have no field"},
 		{"POST", "/jobs", `["kind"]`, "body", "be one JSON document, an object"},
 		{"POST", "/jobs", `null`, "body", "be one JSON document, an object"},

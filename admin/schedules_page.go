@@ -139,7 +139,7 @@ func (h *Handler) changeSchedule(_ http.ResponseWriter, r *http.Request) (*view,
 		"delete": {(*Handler).deleteSchedule, "is deleted: its jobs stay"},
 	}[do]
 	if !known {
-		return nil, flash{}, &jobs.InvalidError{Field: "do", Value: fmt.Sprintf("%.40q", do), Must: "be what a button sends"}
+		return nil, flash{}, &jobs.InvalidError{Field: "do", Value: fmt.Sprintf("%.40q", do), Must: "be the value of a button of the page"}
 	}
 	if do == "delete" && r.PostForm.Get("sure") == "" {
 		v, err := h.confirmSchedule(r, name)

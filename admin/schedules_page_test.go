@@ -56,7 +56,7 @@ func TestSchedulePages(t *testing.T) {
 		has(t, "after it is resumed", v.send("/schedules/change", form("resume")), "no longer paused", ">Active<")
 		has(t, "the question", v.send("/schedules/change", form("delete")), "Delete the schedule nightly?", "This cannot be undone", `action="/queue/schedules/change"`,
 			`name="do" value="delete"`, `name="name" value="nightly"`, `name="sure" value="yes"`, `href="/queue/schedules/nightly"`)
-		has(t, "another button", v.send("/schedules/change", form("burn")), `class="flash bad"`, "what a button sends")
+		has(t, "another button", v.send("/schedules/change", form("burn")), `class="flash bad"`, "the value of a button of the page")
 		has(t, "without a name", v.send("/schedules/change", url.Values{"do": {"delete"}, "back": {"/queue/schedules"}}), `class="flash bad"`, "schedule name")
 		has(t, "after the removal", v.send("/schedules/change", form("delete", "sure")), "Schedule nightly is deleted", "There is no schedule.")
 		for _, do := range []string{"run", "pause", "resume", "delete"} {

@@ -116,7 +116,7 @@ func (a *app) workCommand() *cobra.Command {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(f.programs)+len(f.receivers) == 0:
-			return usagef("--exec KIND=CMD is missing: which program runs which jobs? Or --post KIND=URL")
+			return usagef("--exec KIND=CMD or --post KIND=URL is missing")
 		case len(f.receivers) == 0 && f.post != newPostFlags():
 			return usagef("--post-secret-file, --post-timeout and --post-private are for --post KIND=URL, which is missing")
 		}

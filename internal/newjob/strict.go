@@ -30,7 +30,7 @@ func Decode(r io.Reader, what string, v any) error {
 			return notOne(what, err)
 		}
 		if _, known := fields[name.(string)]; !known {
-			return &jobs.InvalidError{Field: what, Must: fmt.Sprintf("have no field %.80q, or not twice", name)}
+			return &jobs.InvalidError{Field: what, Must: fmt.Sprintf("have no field %.80q, which is unknown or repeated", name)}
 		}
 		if err := fields.set(name.(string), value); err != nil {
 			return err

@@ -31,7 +31,7 @@ const (
 // Check returns an error for paths that a kind cannot mark.
 func Check(paths []string) error {
 	if len(paths) > jobtype.MaxSensitive {
-		return jobtype.NewInvalidError("number of sensitive fields", fmt.Sprint(len(paths)), fmt.Sprintf("be at most %d; mark what they are in", jobtype.MaxSensitive))
+		return jobtype.NewInvalidError("number of sensitive fields", fmt.Sprint(len(paths)), fmt.Sprintf("be at most %d: mark the objects that contain them", jobtype.MaxSensitive))
 	}
 	for _, path := range paths {
 		if _, _, err := parsePath(path); err != nil {
