@@ -26,8 +26,8 @@ type contender struct {
 	settings   string // "default", "best", or a description
 	durability string // durabilityNormal or durabilityFull
 
-	slots int // of drains whose handlers do nothing; the number of the run when 0
-	share int // of a drain's jobs, for a slow system: a tenth for 10; all when 0
+	slots int // the slots in drains with empty handlers; the number of the run when 0
+	share int // the divisor of a drain's jobs, for a slow system: a tenth for 10; all when 0
 	timed int // the same where handlers do nothing, for a system whose rate there is that of a timer
 
 	roles   map[string]role // by name, for those in this program

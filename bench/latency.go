@@ -39,7 +39,7 @@ func latencyOther(producer string) func(context.Context, running) (figures, erro
 
 const (
 	loadFor  = 4 * time.Second
-	loadWarm = time.Second // of it, does not count
+	loadWarm = time.Second // the beginning, which does not count
 	// loadEvery is the time between additions: several jobs by one call, since no caller adds single ones fast enough.
 	loadEvery = 5 * time.Millisecond
 )

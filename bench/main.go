@@ -49,7 +49,7 @@ type settings struct {
 
 	idle, soak, limit time.Duration
 
-	titles, systems *regexp.Regexp // of workloads with their engine, and of systems
+	titles, systems *regexp.Regexp // match workloads with their engine, and systems
 	narrowed        bool           // titles came from the command line
 	all, peers      bool
 	profile, out    string

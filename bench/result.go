@@ -8,16 +8,16 @@ import (
 // figures holds the results of a run.
 type figures struct {
 	n           int     // jobs
-	processes   int     // that work
+	processes   int     // the number of working processes
 	concurrency int     // slots of each
 	seconds     float64 // of the measured part
 	isRate      bool    // the rate is n, less the lost jobs, by seconds
 	lost        int     // jobs that did not start
 	laps        []time.Duration
 	cpu         time.Duration // of the processes that work
-	serverCPU   time.Duration // of the server's, when they are known
+	serverCPU   time.Duration // of the server's processes, when it is known
 	peakRSS     int64         // bytes: the largest of the processes that work
-	leastShare  *float64      // of the fair share, when several work
+	leastShare  *float64      // of the process with the smallest share, as a part of the fair share
 	slotsBusy   float64
 	errors      int // reported ones, and jobs that did not start
 	duplicates  int // starts of a job beyond its first

@@ -25,7 +25,7 @@ func (r running) profiled(t task) task {
 	return t
 }
 
-// prepare plays a role that is not measured, such as one that fills the queue.
+// prepare runs a role without measuring it, such as one that fills the queue.
 func (r running) prepare(ctx context.Context, t task) error {
 	_, reports, err := r.together(ctx, []task{t})
 	if err == nil && reports[0].Errors > 0 {

@@ -10,7 +10,7 @@ type workload struct {
 	name    string
 	engines []string       // all when nil
 	needs   []string       // roles of a system that takes part
-	share   int            // of -n: a third for 3
+	share   int            // the divisor of -n: a third for 3
 	shares  map[string]int // the same on an engine where it differs
 	long    bool           // left out unless asked for
 	once    bool           // one round, whatever the number of rounds

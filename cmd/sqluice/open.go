@@ -30,7 +30,7 @@ func openObserved(ctx context.Context, d address.Database, log *slog.Logger, obs
 		}
 		store, err := postgres.Open(ctx, d.URL, postgres.WithLogger(log), postgres.WithObserver(observer))
 		if err != nil {
-			return nil, &usageError{err} // of the URL: Open does not connect
+			return nil, &usageError{err} // the error is of the URL: Open does not connect
 		}
 		return store, nil
 	}

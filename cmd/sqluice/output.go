@@ -102,7 +102,7 @@ func (t *table) row(cells ...string) {
 
 // close writes the rows.
 func (t *table) close() error {
-	var widths []int // of the columns that another one follows
+	var widths []int // the widths of all columns but the last
 	for _, cells := range t.rows {
 		for i := range len(cells) - 1 {
 			if i == len(widths) {

@@ -97,7 +97,7 @@ func (p *program) handle(ctx context.Context, job jobs.Job, payload json.RawMess
 	cmd.WaitDelay = killAfter
 	ended, err := p.starter.start(cmd)
 	if err != nil {
-		// Whatever keeps it from starting is this worker's: nothing of the job is in the path or in the arguments.
+		// The worker is at fault: neither the path nor the arguments depend on the job.
 		return jobs.Unable(fmt.Errorf("start %s: %w", p.path, err))
 	}
 	err = waitOrStop(ctx, cmd)

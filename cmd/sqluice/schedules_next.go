@@ -69,7 +69,7 @@ func (a *app) schedulesNext(text, zoneName string, n int, from time.Time, asJSON
 	}
 	ticks := []string{}
 	for at := from; len(ticks) < n; {
-		if at = spec.Next(at, zone); at.IsZero() || at.In(zone).Year() > 9999 { // which RFC 3339 cannot say
+		if at = spec.Next(at, zone); at.IsZero() || at.In(zone).Year() > 9999 { // RFC 3339 has no later years
 			break
 		}
 		tick := at.In(zone).Format(time.RFC3339)

@@ -113,7 +113,7 @@ type Receipt struct {
 	ID      int64 `json:"id"`
 	Existed bool  `json:"existed"` // a job with the same unique key or request id existed, and none was added
 
-	Replaced bool `json:"replaced,omitempty"` // that job has the payload and the options of this one now
+	Replaced bool `json:"replaced,omitempty"` // the existing job now has the payload and the options of this one
 }
 
 // Receipts returns the results of several enqueues.

@@ -37,7 +37,7 @@ type Poster struct {
 type Config struct {
 	Agent   string        // the header User-Agent
 	Secrets [][]byte      // sign each request: see [ParseSecrets]
-	Timeout time.Duration // of one request, with its redirects and the answer
+	Timeout time.Duration // for a request, its redirects and the answer
 	Private bool          // allow redirects to private addresses
 	Conns   int           // the maximum number of idle connections
 }

@@ -106,7 +106,7 @@ func (in *Inspector) groupFailed(rows []db.ReportFailedJobsRow) []FailedGroup {
 	}
 	texts, groups := map[key]*FailedText{}, map[key]*FailedGroup{}
 	for _, r := range rows {
-		text := in.view().Text(r.Kind, cipher.Error, r.Error) // equal for many that are hidden
+		text := in.view().Text(r.Kind, cipher.Error, r.Error) // many hidden errors have the same text
 		one := FailedText{text, r.Jobs, core.Time(r.FirstSeen), core.Time(r.LastSeen), r.ExampleID}
 		if same := texts[key{r.Kind, r.Cause, text}]; same != nil {
 			same.add(one)

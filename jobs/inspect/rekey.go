@@ -24,9 +24,9 @@ type RekeyOptions struct {
 
 // Rekeyed is the result of [Inspector.Rekey].
 type Rekeyed struct {
-	Jobs      int64 `json:"jobs"`      // encrypted with the first key
-	Errors    int64 `json:"errors"`    // of attempts
-	Schedules int64 `json:"schedules"` // whose payloads were encrypted
+	Jobs      int64 `json:"jobs"`      // jobs with values encrypted with the first key
+	Errors    int64 `json:"errors"`    // errors of attempts
+	Schedules int64 `json:"schedules"` // schedules with a newly encrypted payload
 
 	// Unreadable is the number of values that are encrypted with keys that the client does not have, and Keys the ids of these keys. They
 	// are unchanged.

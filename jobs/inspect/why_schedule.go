@@ -24,7 +24,7 @@ const (
 // ScheduleDiagnosis holds the reasons why a schedule enqueues no job.
 type ScheduleDiagnosis struct {
 	Schedule string    `json:"schedule"`
-	State    string    `json:"state"`    // as of [jobs.ScheduleInfo]
+	State    string    `json:"state"`    // the state in [jobs.ScheduleInfo]
 	Findings []Finding `json:"findings"` // at least one; correct the first one first
 }
 

@@ -38,8 +38,8 @@ type options struct {
 	start  time.Time
 	config jobs.Config
 	client []jobs.ClientOption
-	points int        // of Crash
-	store  jobs.Store // of On; nil for a new file
+	points int        // the bound of Crash
+	store  jobs.Store // the store of On; nil for a new file
 }
 
 // StartAt sets the clock, to March 1973 or later. Without it the clock starts at the system's time.

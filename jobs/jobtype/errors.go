@@ -33,7 +33,7 @@ var (
 type InvalidError struct {
 	Field string // the name of the field or option
 	Value string // the offending value, shortened
-	Must  string // what is allowed, as a phrase that follows "must"
+	Must  string // the allowed values, as a phrase that follows "must"
 }
 
 func (e *InvalidError) Error() string {

@@ -8,7 +8,7 @@ import (
 
 // Part is a part of a schema: a table, a column, an index, a function.
 type Part struct {
-	Type       string // as people call it: table, column, constraint, index, trigger, view, function, domain
+	Type       string // a word for people: table, column, constraint, index, trigger, view, function, domain
 	Table      string // the table that the part belongs to; empty for a part that stands alone
 	Name       string
 	Definition string // equal parts have the same text

@@ -25,7 +25,7 @@ type Load struct {
 // Host holds the functions and settings of the command for a run.
 type Host struct {
 	Version string          // of the program
-	Options []sqlite.Option // of the durability
+	Options []sqlite.Option // the options for the durability
 	Log     *slog.Logger
 
 	// Open opens a database that exists.

@@ -15,7 +15,7 @@ type Options struct {
 	Interval    time.Duration // between two reads
 	ReadOnly    bool          // refuse to pause and resume queues
 	Terminal    io.Writer
-	Environment []string // as of os.Environ
+	Environment []string // in the form of os.Environ
 }
 
 // Watch shows frames on the terminal until the user quits or ctx ends. It returns an error only if the terminal fails.
