@@ -1,9 +1,8 @@
 package jobs
 
 import (
-	"fmt"
-
 	"github.com/sqluice/sqluice/internal/queue/cipher"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -30,10 +29,7 @@ type Cipher struct{ cipher *cipher.Cipher }
 // jobs/inspect: after that the old key can go.
 func NewCipher(keys ...Key) (Cipher, error) {
 	made, err := cipher.New(keys)
-	if err != nil {
-		return Cipher{}, fmt.Errorf("new cipher: %w", err)
-	}
-	return Cipher{made}, nil
+	return core.Result(Cipher{made}, err, "new cipher")
 }
 
 // WithCipher encrypts the data of the client's jobs before the database gets it: payloads, also those of schedules, results, progress, and

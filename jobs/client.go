@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
@@ -106,27 +107,18 @@ func (c *Client) Store() Store { return c.given }
 // Otherwise it changes nothing, and the error names the difference.
 func (c *Client) Migrate(ctx context.Context) ([]string, error) {
 	done, err := c.store.Migrations().Migrate(ctx)
-	if err != nil {
-		return done.Names, fmt.Errorf("migrate: %w", err)
-	}
-	return done.Names, nil
+	return done.Names, core.Wrap(err, "migrate")
 }
 
 // Backup writes a consistent copy of the database to a file that must not exist yet, while everything runs.
 func (c *Client) Backup(ctx context.Context, path string) error {
-	if err := c.store.Upkeep().Backup(ctx, path); err != nil {
-		return fmt.Errorf("back up to %s: %w", path, err)
-	}
-	return nil
+	return core.Wrap(c.store.Upkeep().Backup(ctx, path), "back up to %s", path)
 }
 
 // BackupTo writes the same copy to w, such as the answer to an HTTP request or a hash, while everything runs. It calls w on the
 // caller's goroutine, holds no lock of the database meanwhile, and returns w's error.
 func (c *Client) BackupTo(ctx context.Context, w io.Writer) error {
-	if err := c.store.Upkeep().BackupTo(ctx, w); err != nil {
-		return fmt.Errorf("back up: %w", err)
-	}
-	return nil
+	return core.Wrap(c.store.Upkeep().BackupTo(ctx, w), "back up")
 }
 
 // CheckSchema returns a [SchemaError] unless this program runs on the database's schema: it must be the one that the library was built

@@ -20,10 +20,7 @@ func ReadKeys(path string) ([]Key, error) {
 		return nil, fmt.Errorf("read the keys: %w", err)
 	}
 	keys, err := parseKeys(text)
-	if err != nil {
-		return nil, fmt.Errorf("the keys in %s: %w", strconv.Quote(path), err)
-	}
-	return keys, nil
+	return core.Result(keys, err, "the keys in %s", strconv.Quote(path))
 }
 
 // parseKeys returns the keys of a file's text.

@@ -34,10 +34,7 @@ func AuditDetail(v any) ChangeOption { return func(o *lifecycle.Options) { o.Det
 // client returns: see [Kind.Sensitive] and [Client.Revealed].
 func (c *Client) Get(ctx context.Context, id int64) (Job, error) {
 	job, err := c.find(ctx, func(context.Context, db.Querier) (int64, error) { return id, nil })
-	if err != nil {
-		return Job{}, fmt.Errorf("get job %d: %w", id, err)
-	}
-	return job, nil
+	return core.Result(job, err, "get job %d", id)
 }
 
 // GetByUniqueKey returns the live job (scheduled, pending or running) of a kind that holds a unique key, as [Client.Get] does, or else the
@@ -46,10 +43,7 @@ func (c *Client) GetByUniqueKey(ctx context.Context, kind, key string) (Job, err
 	job, err := c.findBy(ctx, kind, "unique key", key, func(ctx context.Context, q db.Querier) (int64, error) {
 		return lifecycle.HolderOrTaker(ctx, q, core.Micros(c.store.NowWithin(ctx)), kind, key)
 	})
-	if err != nil {
-		return Job{}, fmt.Errorf("get the job of kind %q with the unique key %q: %w", kind, key, err)
-	}
-	return job, nil
+	return core.Result(job, err, "get the job of kind %q with the unique key %q", kind, key)
 }
 
 // GetByRequestID returns the job of a kind that was enqueued with a request id, as [Client.Get] does, as long as its row is kept.
@@ -57,10 +51,7 @@ func (c *Client) GetByRequestID(ctx context.Context, kind, id string) (Job, erro
 	job, err := c.findBy(ctx, kind, "request id", id, func(ctx context.Context, q db.Querier) (int64, error) {
 		return q.GetJobIDByRequestID(ctx, db.GetJobIDByRequestIDParams{Kind: kind, RequestID: id})
 	})
-	if err != nil {
-		return Job{}, fmt.Errorf("get the job of kind %q with the request id %q: %w", kind, id, err)
-	}
-	return job, nil
+	return core.Result(job, err, "get the job of kind %q with the request id %q", kind, id)
 }
 
 // findBy does what find does for a kind and the value of a field, which it checks.
@@ -164,10 +155,7 @@ func (c *Client) change(
 		refused.Add(id, err)
 		err = &refused
 	}
-	if err != nil {
-		return fmt.Errorf("%s job %d: %w", action, id, err)
-	}
-	return nil
+	return core.Wrap(err, "%s job %d", action, id)
 }
 
 // PauseOption is an option of a pause of a queue or a kind: [PauseUntil], [PauseFor], [PauseReason].

@@ -15,6 +15,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/prune"
@@ -341,10 +342,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		Scope: r.client.scope(), Registry: r.client.runners, Queues: r.queues, Handlers: r.handlers, Declared: declared, Schedules: schedule.Names(schedules),
 		Prepare: r.prepare, Settings: r.client.kinds,
 	})
-	if err != nil {
-		return fmt.Errorf("run: %w", err)
-	}
-	return nil
+	return core.Wrap(err, "run")
 }
 
 // internal returns the config in the form of package runner.

@@ -297,10 +297,7 @@ func (c *Client) putSchedule(
 			return len(fired.Jobs) > 0, lifecycle.CheckOpen(ctx, q)
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", jobtype.ActionSchedule, strconv.Quote(name), err)
-	}
-	return nil
+	return core.Wrap(err, "%s %s", jobtype.ActionSchedule, strconv.Quote(name))
 }
 
 // checkReplaced returns an error if the payload was read from a schedule in redacted form, or if it would replace an encrypted one and the
@@ -365,10 +362,7 @@ func (c *Client) RunSchedule(ctx context.Context, name string) (id int64, err er
 			})
 		})
 	}
-	if err != nil {
-		return 0, fmt.Errorf("run schedule %s: %w", strconv.Quote(name), err)
-	}
-	return id, nil
+	return core.Result(id, err, "run schedule %s", strconv.Quote(name))
 }
 
 // GetSchedule returns a schedule, or [ErrNoSchedule] for an unknown name.
@@ -381,10 +375,7 @@ func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, er
 			return err
 		})
 	}
-	if err != nil {
-		return ScheduleInfo{}, fmt.Errorf("get schedule %s: %w", strconv.Quote(name), err)
-	}
-	return info, nil
+	return core.Result(info, err, "get schedule %s", strconv.Quote(name))
 }
 
 // ListSchedules returns schedules by name, at most n, which must not be negative, after the given name; "" starts with the first.
@@ -397,10 +388,7 @@ func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]Sche
 			return err
 		})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list schedules: %w", err)
-	}
-	return list, nil
+	return core.Result(list, err, "list schedules")
 }
 
 // checkScheduleName returns an InvalidError for a name that no row of any engine can have.
@@ -425,10 +413,7 @@ func (c *Client) ScheduleTicks(ctx context.Context, name string, n int) ([]Sched
 			return err
 		})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list ticks of schedule %s: %w", strconv.Quote(name), err)
-	}
-	return list, nil
+	return core.Result(list, err, "list ticks of schedule %s", strconv.Quote(name))
 }
 
 // changeSchedule makes a change of one schedule and records it.
@@ -449,10 +434,7 @@ func (c *Client) changeSchedule(
 			return author.Record(ctx, q, core.Micros(now), audit.Entry{Action: action, Detail: scheduleDetail(name)})
 		})
 	}
-	if err != nil {
-		return false, fmt.Errorf("%s %s: %w", action, strconv.Quote(name), err)
-	}
-	return changed, nil
+	return core.Result(changed, err, "%s %s", action, strconv.Quote(name))
 }
 
 // scheduleDetail returns the audit log's description of a change of a schedule.

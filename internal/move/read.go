@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 const (
@@ -30,11 +31,8 @@ func newReader(side Side, t table, after int64) *reader {
 
 // page returns at most most of the next rows, and none at the end.
 func (r *reader) page(ctx context.Context, most int) ([]row, error) {
-	var rows []row
-	err := r.side.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		rows, err = r.table.list(ctx, q, r.after, min(r.n, int64(most)))
-		return err
+	rows, err := core.Read(ctx, r.side.Store.Read, func(ctx context.Context, q db.Querier) ([]row, error) {
+		return r.table.list(ctx, q, r.after, min(r.n, int64(most)))
 	})
 	if err != nil {
 		return nil, r.side.fault(fmt.Errorf("read %s: %w", r.table.name, err))

@@ -6,16 +6,14 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // copySensitive copies the source's marks of sensitive fields to the target, before the jobs: users can read the target during the move.
 // The target keeps marks of its own, so the marks of the sides may differ.
 func (m *mover) copySensitive(ctx context.Context) error {
-	var rows []db.SensitiveField
-	err := m.From.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		rows, err = q.ListAllSensitiveFields(ctx)
-		return err
+	rows, err := core.Read(ctx, m.From.Store.Read, func(ctx context.Context, q db.Querier) ([]db.SensitiveField, error) {
+		return q.ListAllSensitiveFields(ctx)
 	})
 	if err != nil {
 		return m.From.fault(fmt.Errorf("read sensitive fields: %w", err))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // The directions of a row in moves.
@@ -123,11 +124,8 @@ func otherMoveError(row *db.Move) error {
 
 // moves returns the row that closes a side, or nil.
 func (s Side) moves(ctx context.Context) (*db.Move, error) {
-	var rows []db.Move
-	err := s.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		rows, err = q.ListMoves(ctx)
-		return err
+	rows, err := core.Read(ctx, s.Store.Read, func(ctx context.Context, q db.Querier) ([]db.Move, error) {
+		return q.ListMoves(ctx)
 	})
 	switch {
 	case err != nil:

@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -47,8 +46,5 @@ func (in *Inspector) LastAttempt(ctx context.Context, job jobs.Job) (*Attempt, e
 	if errors.Is(core.NotFound(err), jobs.ErrNotFound) {
 		return a, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the worker of job %d: %w", job.ID, err)
-	}
-	return a, nil
+	return core.Result(a, err, "read the worker of job %d", job.ID)
 }

@@ -78,10 +78,7 @@ type AuditFilter struct {
 // Audit of [jobs.Retention].
 func (in *Inspector) Audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
 	list, err := in.audit(ctx, f)
-	if err != nil {
-		return nil, fmt.Errorf("list changes: %w", err)
-	}
-	return list, nil
+	return core.Result(list, err, "list changes")
 }
 
 // checkAction returns an error unless the action of a filter exists: an unknown one would match no entry.

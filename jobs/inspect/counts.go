@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -35,10 +34,7 @@ func (in *Inspector) Counts(ctx context.Context) ([]Count, error) {
 		list, _, err = countJobs(ctx, q, in.scope.Now())
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count jobs: %w", err)
-	}
-	return list, nil
+	return core.Result(list, err, "count jobs")
 }
 
 // statusDue marks the counts of scheduled jobs that are due and not promoted yet, which are counted as scheduled too.
@@ -85,10 +81,7 @@ func countJobs(ctx context.Context, q db.Querier, now time.Time) (counts, due []
 // transaction ends, and returns [jobs.ErrBusy] during another recount.
 func (in *Inspector) Recount(ctx context.Context) (int64, error) {
 	wrong, err := in.recount(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("recount jobs: %w", err)
-	}
-	return wrong, nil
+	return core.Result(wrong, err, "recount jobs")
 }
 
 func (in *Inspector) recount(ctx context.Context) (wrong int64, err error) {

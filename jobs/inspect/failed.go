@@ -79,13 +79,10 @@ func (in *Inspector) FailedReport(ctx context.Context, f FailedFilter) (FailedRe
 	if err != nil {
 		return FailedReport{}, fmt.Errorf("report failed jobs: %w", err)
 	}
-	var rows []db.ReportFailedJobsRow
-	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		rows, err = q.ReportFailedJobs(ctx, db.ReportFailedJobsParams{
+	rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ReportFailedJobsRow, error) {
+		return q.ReportFailedJobs(ctx, db.ReportFailedJobsParams{
 			Since: since(f.Since), Kind: core.Optional(f.Kind), Most: MostReported, N: MostReported,
 		})
-		return err
 	})
 	if err != nil {
 		return FailedReport{}, fmt.Errorf("report failed jobs: %w", err)
@@ -275,8 +272,5 @@ func (in *Inspector) readFailed(
 			return fn(ctx, q, rows)
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("list failed jobs: %w", err)
-	}
-	return nil
+	return core.Wrap(err, "list failed jobs")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
@@ -55,10 +54,7 @@ func (in *Inspector) Forget(ctx context.Context, userID string) (Forgotten, erro
 	if err == nil && refused.N > 0 {
 		err = &refused
 	}
-	if err != nil {
-		return done, fmt.Errorf("forget user %q: %w", userID, err)
-	}
-	return done, nil
+	return done, core.Wrap(err, "forget user %q", userID)
 }
 
 // deleteSchedulesOf deletes the schedules whose jobs are a user's.
@@ -95,10 +91,8 @@ func (in *Inspector) deleteSchedulesOf(ctx context.Context, userID string) ([]st
 func (in *Inspector) eachSchedule(ctx context.Context, fn func(db.Schedule) error) error {
 	const page = 10 // each may have a payload of a megabyte
 	for after := ""; ; {
-		var rows []db.Schedule
-		err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			rows, err = q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: page})
-			return err
+		rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.Schedule, error) {
+			return q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: page})
 		})
 		if err != nil || len(rows) == 0 {
 			return err
@@ -138,10 +132,8 @@ func userOf(row db.Schedule) string {
 // eachOf calls fn with the jobs of a user, some hundred at a time.
 func (in *Inspector) eachOf(ctx context.Context, userID string, fn func([]db.ListJobsOfUserRow) error) error {
 	for after := int64(0); ; {
-		var rows []db.ListJobsOfUserRow
-		err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			rows, err = q.ListJobsOfUser(ctx, db.ListJobsOfUserParams{UserID: userID, AfterID: after, N: chunk})
-			return err
+		rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListJobsOfUserRow, error) {
+			return q.ListJobsOfUser(ctx, db.ListJobsOfUserParams{UserID: userID, AfterID: after, N: chunk})
 		})
 		if err != nil || len(rows) == 0 {
 			return err

@@ -89,14 +89,11 @@ func (in *Inspector) histories(ctx context.Context, f HistoryFilter, queues []st
 	if err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
-	var rows []db.ListJobHistoryRow
-	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		rows, err = q.ListJobHistory(ctx, db.ListJobHistoryParams{
+	rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListJobHistoryRow, error) {
+		return q.ListJobHistory(ctx, db.ListJobHistoryParams{
 			Step: kept.Microseconds(), Starts: f.starts(kept, now), Queues: string(names), Kind: f.Kind,
 			Since: core.Micros(f.Since), Until: core.Micros(f.Until),
 		})
-		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)

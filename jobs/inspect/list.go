@@ -92,10 +92,7 @@ func (in *Inspector) ListPage(ctx context.Context, f Filter) (Page, error) {
 		p.Jobs, err = in.show(ctx, q, all)
 		return err
 	})
-	if err != nil {
-		return Page{}, fmt.Errorf("list jobs: %w", err)
-	}
-	return p, nil
+	return core.Result(p, err, "list jobs")
 }
 
 // params returns the statement's parameters, and an InvalidError for a filter that cannot match any row.

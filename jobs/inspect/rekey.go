@@ -63,10 +63,7 @@ func (in *Inspector) Rekey(ctx context.Context, o RekeyOptions) (Rekeyed, error)
 	if err == nil && r.refused.N > 0 {
 		err = &r.refused
 	}
-	if err != nil {
-		return r.done, fmt.Errorf("encrypt with another key: %w", err)
-	}
-	return r.done, nil
+	return r.done, core.Wrap(err, "encrypt with another key")
 }
 
 // rekey is one call of Rekey.
@@ -164,10 +161,8 @@ func (r *rekey) text(kind string, column cipher.Column, stored string, found *un
 // jobs processes all jobs.
 func (r *rekey) jobs(ctx context.Context) error {
 	for after := int64(0); ; {
-		var heads []db.ListValueHeadsRow
-		err := r.in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			heads, err = q.ListValueHeads(ctx, db.ListValueHeadsParams{AfterID: after, N: MaxPage})
-			return err
+		heads, err := core.Read(ctx, r.in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListValueHeadsRow, error) {
+			return q.ListValueHeads(ctx, db.ListValueHeadsParams{AfterID: after, N: MaxPage})
 		})
 		if err != nil || len(heads) == 0 {
 			return err
@@ -290,10 +285,8 @@ func (r *rekey) params(row db.Job, found *unreadable) (p db.RekeyJobParams, chan
 func (r *rekey) errors(ctx context.Context) error {
 	const page = 200
 	for after := int64(0); ; {
-		var rows []db.ListErrorTextsRow
-		err := r.in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			rows, err = q.ListErrorTexts(ctx, db.ListErrorTextsParams{AfterID: after, N: page})
-			return err
+		rows, err := core.Read(ctx, r.in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListErrorTextsRow, error) {
+			return q.ListErrorTexts(ctx, db.ListErrorTextsParams{AfterID: after, N: page})
 		})
 		if err != nil || len(rows) == 0 {
 			return err

@@ -47,10 +47,8 @@ func (r RetentionRule) String() string {
 
 // Retentions returns the rules, by queue, kind and status.
 func (in *Inspector) Retentions(ctx context.Context) ([]RetentionRule, error) {
-	var rows []db.Retention
-	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		rows, err = q.ListRetentions(ctx)
-		return err
+	rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.Retention, error) {
+		return q.ListRetentions(ctx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list rules of retention: %w", err)
@@ -119,10 +117,7 @@ func (in *Inspector) changeRetention(
 			return author.Record(ctx, q, now, audit.Entry{Action: action, Kind: rule.Kind, Queue: rule.Queue, Detail: detail})
 		})
 	}
-	if err != nil {
-		return false, fmt.Errorf("%s of %s: %w", action, rule, err)
-	}
-	return n > 0, nil
+	return core.Result(n > 0, err, "%s of %s", action, rule)
 }
 
 // validate returns an error for an invalid rule.

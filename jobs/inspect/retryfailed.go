@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
@@ -17,10 +16,7 @@ import (
 // others are retried. It ignores the filter's Limit.
 func (in *Inspector) RetryFailed(ctx context.Context, f FailedFilter) (int64, error) {
 	total, err := in.retryFailed(ctx, f)
-	if err != nil {
-		return total, fmt.Errorf("retry failed jobs: %w", err)
-	}
-	return total, nil
+	return total, core.Wrap(err, "retry failed jobs")
 }
 
 func (in *Inspector) retryFailed(ctx context.Context, f FailedFilter) (total int64, err error) {

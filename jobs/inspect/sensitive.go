@@ -15,11 +15,8 @@ import (
 
 // SensitiveFields returns the fields that are marked as sensitive, by kind: see [jobs.Kind.Sensitive].
 func (in *Inspector) SensitiveFields(ctx context.Context) (map[string][]string, error) {
-	var rows []db.SensitiveField
-	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		rows, err = q.ListAllSensitiveFields(ctx)
-		return err
+	rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.SensitiveField, error) {
+		return q.ListAllSensitiveFields(ctx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list sensitive fields: %w", err)
@@ -74,8 +71,5 @@ func (in *Inspector) setSensitive(
 			})
 		}
 	}
-	if err != nil {
-		return 0, fmt.Errorf("%s fields of %s: %w", action, strconv.Quote(kind), err)
-	}
-	return n, nil
+	return core.Result(n, err, "%s fields of %s", action, strconv.Quote(kind))
 }

@@ -2,10 +2,10 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -54,16 +54,10 @@ type WorkerInfo struct {
 // Workers returns the workers that have not ended, oldest first. It returns a worker whose process died until another worker notices,
 // which takes about a second, or for two leases if no other worker runs.
 func (in *Inspector) Workers(ctx context.Context) ([]WorkerInfo, error) {
-	var workers []WorkerInfo
-	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		workers, err = listWorkers(ctx, q, in.scope.Now())
-		return err
+	workers, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]WorkerInfo, error) {
+		return listWorkers(ctx, q, in.scope.Now())
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list workers: %w", err)
-	}
-	return workers, nil
+	return core.Result(workers, err, "list workers")
 }
 
 // QueueInfo is a queue that has live jobs, is paused or has a paused kind, or has a live worker.
@@ -113,8 +107,5 @@ func (in *Inspector) Refusals(ctx context.Context) (map[string]int64, error) {
 		}
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count refused jobs: %w", err)
-	}
-	return counts, nil
+	return core.Result(counts, err, "count refused jobs")
 }

@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -96,10 +95,7 @@ func (a *Author) Record(ctx context.Context, q db.Querier, now int64, e Entry) e
 		text := string(e.Detail)
 		p.Detail = &text
 	}
-	if err := q.AddAudit(ctx, p); err != nil {
-		return fmt.Errorf("record the author of the change: %w", err)
-	}
-	return nil
+	return core.Wrap(q.AddAudit(ctx, p), "record the author of the change")
 }
 
 // RecordMany adds an entry for the jobs in its JobIDs, and none when there are no jobs.

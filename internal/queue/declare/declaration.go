@@ -114,10 +114,7 @@ func Register(ctx context.Context, q db.Querier, list []Declaration, now time.Ti
 	if err != nil {
 		return fmt.Errorf("encode declarations: %w", err)
 	}
-	if err := q.Declare(ctx, db.DeclareParams{Items: string(text), Now: core.Micros(now)}); err != nil {
-		return fmt.Errorf("record the declarations of the program: %w", err)
-	}
-	return nil
+	return core.Wrap(q.Declare(ctx, db.DeclareParams{Items: string(text), Now: core.Micros(now)}), "record the declarations of the program")
 }
 
 // sorted returns the list in the order of the ids, in which rows are locked.

@@ -62,18 +62,13 @@ func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 	if len(e.Declared) == 0 {
 		return nil
 	}
-	var due []pending
-	err := e.Scope.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		due, err = e.pending(ctx, q, w, all)
-		return err
+	due, err := core.Read(ctx, e.Scope.Store.Read, func(ctx context.Context, q db.Querier) ([]pending, error) {
+		return e.pending(ctx, q, w, all)
 	})
 	if err == nil && len(due) > 0 {
 		err = e.put(ctx, w, all)
 	}
-	if err != nil {
-		return fmt.Errorf("put the declarations of the program in force: %w", err)
-	}
-	return nil
+	return core.Wrap(err, "put the declarations of the program in force")
 }
 
 // pending is a declaration that a worker must put in force, or whose rows it must restore.

@@ -3,11 +3,11 @@ package redact
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // ListMarks returns the marks of some kinds.
@@ -17,10 +17,7 @@ func ListMarks(ctx context.Context, q db.Querier, kinds []string) ([]db.ListSens
 		return nil, err
 	}
 	rows, err := q.ListSensitiveFields(ctx, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("list sensitive fields: %w", err)
-	}
-	return rows, nil
+	return core.Result(rows, err, "list sensitive fields")
 }
 
 // ReadFields returns the hidden fields of the jobs of some kinds, by kind. A kind without marks is missing.
@@ -52,8 +49,5 @@ func AddMarks(ctx context.Context, q db.Querier, now int64, fields map[string][]
 		return 0, err
 	}
 	n, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: now, Items: string(list)})
-	if err != nil {
-		return 0, fmt.Errorf("mark sensitive fields: %w", err)
-	}
-	return n, nil
+	return core.Result(n, err, "mark sensitive fields")
 }

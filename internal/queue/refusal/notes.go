@@ -116,10 +116,7 @@ func (n *Notes) Postpone(ctx context.Context, write Write, now time.Time, action
 			Now: core.Micros(now), AgainAt: core.Micros(again),
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("record that the database refuses to %s job %d: %w", action, job, err)
-	}
-	return nil
+	return core.Wrap(err, "record that the database refuses to %s job %d", action, job)
 }
 
 // Report logs that the database refuses an action on a row: at once the first time, and then at growing intervals, with the number of

@@ -134,8 +134,5 @@ func enqueue(ctx context.Context, q db.Querier, s db.Schedule, tick, now time.Ti
 		return 0, fmt.Errorf("schedule %s: %w", strconv.Quote(s.Name), err)
 	}
 	inserted, err := lifecycle.Insert(ctx, q, lifecycle.Row{EnqueueJobParams: job})
-	if err != nil {
-		return 0, fmt.Errorf("schedule %s: enqueue %s: %w", strconv.Quote(s.Name), s.Kind, err)
-	}
-	return inserted.ID, nil
+	return core.Result(inserted.ID, err, "schedule %s: enqueue %s", strconv.Quote(s.Name), s.Kind)
 }

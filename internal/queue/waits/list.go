@@ -137,10 +137,8 @@ func (l *List) byID() map[int64][]*waiter {
 // wakeEnded wakes the waiters whose job has ended or does not exist. It reports whether there were any.
 func wakeEnded(ctx context.Context, store Store, byID map[int64][]*waiter) (found bool, err error) {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(byID)), waitMost) {
-		var ended []int64
-		err = store.Inspect(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			ended, err = q.ListEndedAmong(ctx, core.JSONIDs(ids))
-			return err
+		ended, err := core.Read(ctx, store.Inspect, func(ctx context.Context, q db.Querier) ([]int64, error) {
+			return q.ListEndedAmong(ctx, core.JSONIDs(ids))
 		})
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, jobtype.ErrUnavailable) { // a server that is away will come back

@@ -1,0 +1,34 @@
+package core
+
+import (
+	"context"
+	"fmt"
+)
+
+// Wrap returns err behind the name of the operation that failed, and nil for nil. Its arguments are evaluated either way: a call that runs
+// for each job uses fmt.Errorf.
+func Wrap(err error, operation string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(operation, args...), err)
+}
+
+// Result returns v, or the zero value and the wrapped error: see [Wrap].
+func Result[T any](v T, err error, operation string, args ...any) (T, error) {
+	if err == nil {
+		return v, nil
+	}
+	return *new(T), Wrap(err, operation, args...)
+}
+
+// Read returns what fn returns on a connection, of type Q, on which read runs it. read is a method such as Read of a store.
+func Read[Q, T any](
+	ctx context.Context, read func(context.Context, func(context.Context, Q) error) error, fn func(context.Context, Q) (T, error),
+) (value T, err error) {
+	err = read(ctx, func(ctx context.Context, q Q) (err error) {
+		value, err = fn(ctx, q)
+		return err
+	})
+	return value, err
+}
