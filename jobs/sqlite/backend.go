@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -12,12 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// readers is the number of connections that read at once for runners.
-const readers = 4
-
-// inspectionConnections returns the number of connections that Inspect uses at once. SQLite computes in this process: one
-// processor remains for the runners.
-func inspectionConnections() int { return min(max(1, runtime.GOMAXPROCS(0)-1), 4) }
+// sealed gives package jobs access to the engine.
+type sealed = engine.SealedStore
 
 // backend is the SQLite engine: it implements [engine.Store].
 type backend struct {
@@ -33,7 +28,7 @@ type backend struct {
 	options options
 
 	locks  workerLocks
-	schema *schema
+	schema *migrator
 	upkeep upkeep
 }
 
@@ -69,6 +64,31 @@ func (s *backend) Write(ctx context.Context, fn func(context.Context, db.Querier
 	return s.pools.write(ctx, &write{fn: fn})
 }
 
+// Insert implements [engine.Store].
+func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+	w := &write{insert: in}
+	if err := s.pools.write(ctx, w); err != nil {
+		return nil, err
+	}
+	if in.Claim == nil {
+		s.Announce(core.WorkAdded)
+	}
+	return w.ids, nil
+}
+
+// InsertWith implements [engine.Store].
+func (s *backend) InsertWith(ctx context.Context, _ string, fn engine.InsertFunc) error {
+	inserted := false
+	err := s.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		inserted, err = fn(ctx, q)
+		return err
+	})
+	if err == nil && inserted {
+		s.Announce(core.WorkAdded)
+	}
+	return err
+}
+
 // Listen implements [engine.Store].
 func (s *backend) Listen(signals core.Signal, _ []string) (<-chan struct{}, func()) {
 	return s.hub.listen(signals)
@@ -89,7 +109,9 @@ func (s *backend) Announce(signals core.Signal) {
 func (s *backend) Claims() engine.Claims { return claims{s.writer} }
 
 // Transactions implements [engine.Store].
-func (s *backend) Transactions() engine.Transactions { return transactions{s} }
+func (s *backend) Transactions() engine.Transactions {
+	return transactions{s.pools, s.options, s.build}
+}
 
 // WorkerLocks implements [engine.Store].
 func (s *backend) WorkerLocks() engine.WorkerLocks { return s.locks }

@@ -17,9 +17,10 @@ const ringEvery = time.Millisecond
 // hub wakes listeners after commits: at once after this process's own, and after those of other processes by a watch on the
 // database, which runs only while there are listeners.
 type hub struct {
-	store *backend
-	bell  func() *os.File // writing to it tells other processes' watches that a commit is visible; may be nil
-	rung  atomic.Int64
+	pools   *pools
+	options options
+	bell    func() *os.File // writing to it tells other processes' watches that a commit is visible; may be nil
+	rung    atomic.Int64
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
@@ -33,48 +34,47 @@ type listener struct {
 	wake    chan struct{}
 }
 
-func newHub(s *backend) *hub {
+func newHub(p *pools, o options) *hub {
 	bell := sync.OnceValue(func() *os.File {
-		file, err := s.side.open(bellFile)
+		file, err := p.side.open(bellFile)
 		if err != nil {
 			// The write to the WAL causes an event too, only before the commit is visible.
-			s.options.logger.Warn("sqlite: other processes may notice commits later", "database", s.path, "reason", err)
+			o.logger.Warn("sqlite: other processes may notice commits later", "database", p.files.main.path, "reason", err)
 			return nil
 		}
 		return file
 	})
-	return &hub{store: s, bell: bell, listeners: map[*listener]struct{}{}}
+	return &hub{pools: p, options: o, bell: bell, listeners: map[*listener]struct{}{}}
 }
 
-func (h *hub) listen(signals core.Signal) (<-chan struct{}, func()) {
-	l := &listener{signals: signals, wake: make(chan struct{}, 1)}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.listeners[l] = struct{}{}
-	if h.stopWatch == nil && !h.closed {
-		ctx, cancel := context.WithCancel(context.Background())
-		h.running.Go(func() { h.watch(ctx) })
-		h.stopWatch = cancel
-	}
-	return l.wake, func() { h.leave(l) }
+// dataVersion reads PRAGMA data_version on the writer's connection: it changes when any other connection commits, and so not
+// with this store's writes, which [Store.Announce] reports.
+type dataVersion struct {
+	pools *pools
+	on    *writes // the statements of the last read
+	last  int64
+	began bool // the last read was the first of its connection: earlier commits are unknown
 }
 
-// leave does not wait for the watch: it may be waiting for a write, which may wait for another program.
-func (h *hub) leave(l *listener) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.listeners, l)
-	if len(h.listeners) == 0 {
-		h.endWatch()
+// changed reports whether there was a commit since the last call; the first call, and the first after a fault, returns
+// true.
+func (v *dataVersion) changed(ctx context.Context) bool {
+	now, on, err := v.read(ctx)
+	if err != nil {
+		v.on = nil // start again
+		return false
 	}
+	v.began = on != v.on
+	changed := v.began || now != v.last
+	v.on, v.last = on, now
+	return changed
 }
 
-// endWatch ends the watch, if one runs, and does not wait for it. Callers hold mu.
-func (h *hub) endWatch() {
-	if h.stopWatch != nil {
-		h.stopWatch()
-		h.stopWatch = nil
+func (v *dataVersion) read(ctx context.Context) (version int64, on *writes, err error) {
+	if err := v.pools.ready(ctx); err != nil {
+		return 0, nil, err
 	}
+	return v.pools.writer.version()
 }
 
 // announce is called after a commit has returned: in a commit hook the row would not be visible yet.
@@ -108,7 +108,7 @@ func (h *hub) wake(signals core.Signal, source jobs.WakeSource) {
 		}
 	}
 	h.mu.Unlock()
-	if o := h.store.options.observer; woken > 0 && o != nil && o.Woken != nil {
+	if o := h.options.observer; woken > 0 && o != nil && o.Woken != nil {
 		o.Woken(source)
 	}
 }
@@ -123,17 +123,4 @@ func (h *hub) noneToWake() bool {
 		}
 	}
 	return true
-}
-
-func (h *hub) close() {
-	h.mu.Lock()
-	h.closed = true
-	h.endWatch()
-	h.mu.Unlock()
-	h.running.Wait()
-	if h.rung.Load() != 0 { // otherwise it was never opened
-		if bell := h.bell(); bell != nil {
-			_ = bell.Close()
-		}
-	}
 }

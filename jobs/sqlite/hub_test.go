@@ -38,7 +38,7 @@ func TestForeignCommitWakes(t *testing.T) {
 
 func TestWakeGoesBySignal(t *testing.T) {
 	store, _ := queue(t)
-	h := newHub(store) // without a watch, which would wake all listeners
+	h := newHub(store.pools, store.options) // without a watch, which would wake all listeners
 	h.close()
 	work, stopWork := h.listen(core.WorkReady)
 	end, stopEnd := h.listen(core.JobEnded)

@@ -17,39 +17,8 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-const (
-	// batchLeast is the number of jobs from which on one statement for all takes less time than one for each.
-	batchLeast = 4
-
-	// batchPayload is the largest payload in bytes that joins a list: adding a larger one to it, and extracting it again, costs more
-	// than the list saves.
-	batchPayload = 768
-)
-
-// Insert implements [engine.Store].
-func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
-	w := &write{insert: in}
-	if err := s.pools.write(ctx, w); err != nil {
-		return nil, err
-	}
-	if in.Claim == nil {
-		s.Announce(core.WorkAdded)
-	}
-	return w.ids, nil
-}
-
-// InsertWith implements [engine.Store].
-func (s *backend) InsertWith(ctx context.Context, _ string, fn engine.InsertFunc) error {
-	inserted := false
-	err := s.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		inserted, err = fn(ctx, q)
-		return err
-	})
-	if err == nil && inserted {
-		s.Announce(core.WorkAdded)
-	}
-	return err
-}
+// batchLeast is the number of jobs from which on one statement for all takes less time than one for each.
+const batchLeast = 4
 
 // insertBatch inserts the jobs of the first members whose jobs are alike, and returns the number of these members. It returns 0
 // when they are too few for a shared statement.
@@ -156,17 +125,6 @@ func (w *writes) insertClaimed(in *engine.Insert) (int64, error) {
 	})
 	in.Claim.Row = db.ClaimJobsRow(row)
 	return id, err
-}
-
-// ReserveIDs implements [engine.Upkeep]. In all tables but jobs SQLite itself continues after the largest id.
-func (u upkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
-	return u.write(ctx, func(ctx context.Context, q db.Querier) error {
-		only := q.(*writes).only // the connection of this store's writes
-		if err := only.KeepLastID(ctx, last.Job); err != nil {
-			return err
-		}
-		return only.FreeIDs(ctx)
-	})
 }
 
 // refusedItself reports whether an insert refused itself: its statement sets no kind, or no updated_at, for a job that must not be

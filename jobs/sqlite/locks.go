@@ -2,12 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
@@ -15,23 +13,6 @@ import (
 
 // workerLocks holds and tests the locks that show which workers live: one file of the side folder for each.
 type workerLocks struct{ side sideFolder }
-
-// newKey returns a key for a worker: 26 characters, which cannot be guessed.
-func newKey() string { return strings.ToLower(rand.Text()) }
-
-// isKey reports whether a text has the form of newKey's results. Keys come from rows that other programs may write, and
-// become parts of file names.
-func isKey(key string) bool {
-	if len(key) != 26 {
-		return false
-	}
-	for _, c := range key {
-		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
-			return false
-		}
-	}
-	return true
-}
 
 // HoldWorkerLock creates the worker's lock file and locks it. The kernel releases the lock when the process ends for
 // any reason; programs that the process starts do not inherit it.

@@ -35,8 +35,8 @@ const (
 	downward
 )
 
-// schema migrates a database.
-type schema struct {
+// migrator migrates a database.
+type migrator struct {
 	suspect suspectWAL
 	files   *files
 	side    sideFolder
@@ -47,7 +47,7 @@ type schema struct {
 }
 
 // Schema implements [engine.Store]. It reads by the writer's connection if that is idle.
-func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
+func (s *migrator) Schema(ctx context.Context) (found engine.Schema, err error) {
 	done, err := s.idle(func(w *writes) (err error) {
 		found, err = schemaOf(ctx, w.conn)
 		return err
@@ -124,7 +124,7 @@ func tablesOf(ctx context.Context, pool statementPool) (has tables, err error) {
 }
 
 // Columns implements [engine.Store].
-func (s *schema) Columns(ctx context.Context) ([]engine.Column, error) {
+func (s *migrator) Columns(ctx context.Context) ([]engine.Column, error) {
 	var list string
 	if err := s.readDB.QueryRowContext(ctx, control("columns")).Scan(&list); err != nil {
 		return nil, translate(err)
@@ -133,7 +133,7 @@ func (s *schema) Columns(ctx context.Context) ([]engine.Column, error) {
 }
 
 // ReadColumn implements [engine.Store].
-func (s *schema) ReadColumn(ctx context.Context, c engine.Column, after, n int64) ([]engine.ColumnValue, error) {
+func (s *migrator) ReadColumn(ctx context.Context, c engine.Column, after, n int64) ([]engine.ColumnValue, error) {
 	var list string
 	if err := s.readDB.QueryRowContext(ctx, controlOn("read_column", c), after, n).Scan(&list); err != nil {
 		return nil, translate(err)
@@ -142,7 +142,7 @@ func (s *schema) ReadColumn(ctx context.Context, c engine.Column, after, n int64
 }
 
 // WriteColumn implements [engine.Store].
-func (s *schema) WriteColumn(ctx context.Context, c engine.Column, values []engine.ColumnValue) (err error) {
+func (s *migrator) WriteColumn(ctx context.Context, c engine.Column, values []engine.ColumnValue) (err error) {
 	list, err := json.Marshal(values)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func controlOn(name string, c engine.Column) string {
 }
 
 // Migrate implements [engine.Store].
-func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) {
+func (s *migrator) Migrate(ctx context.Context) (done engine.Migrated, err error) {
 	done.Adopted, err = s.migrate(ctx, upward, func(p *goose.Provider) error {
 		return s.up(ctx, p, func(name string) { done.Names = append(done.Names, name) })
 	})
@@ -171,7 +171,7 @@ func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) 
 }
 
 // MigrateDown implements [engine.Store].
-func (s *schema) MigrateDown(ctx context.Context) (string, error) {
+func (s *migrator) MigrateDown(ctx context.Context) (string, error) {
 	var name string
 	_, err := s.migrate(ctx, downward, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
@@ -190,7 +190,7 @@ func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 }
 
 // undoProject undoes the last migration of the project.
-func (s *schema) undoProject(ctx context.Context, p *goose.Provider) (*goose.MigrationResult, error) {
+func (s *migrator) undoProject(ctx context.Context, p *goose.Provider) (*goose.MigrationResult, error) {
 	found, err := s.Schema(ctx)
 	if err != nil || found.Applied == 0 {
 		return nil, err
@@ -200,7 +200,7 @@ func (s *schema) undoProject(ctx context.Context, p *goose.Provider) (*goose.Mig
 
 // migrate drops the statements that were prepared for the old schema, before and after: another caller may have prepared some in
 // the meantime.
-func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (*engine.Adoption, error) {
+func (s *migrator) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (*engine.Adoption, error) {
 	if err := s.forget(); err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Prov
 }
 
 // migrateAlone holds a lock while goose runs: of several concurrent goose.Up on one file all but one would fail.
-func (s *schema) migrateAlone(ctx context.Context, to direction, run func(*goose.Provider) error) (*engine.Adoption, error) {
+func (s *migrator) migrateAlone(ctx context.Context, to direction, run func(*goose.Provider) error) (*engine.Adoption, error) {
 	unlock, err := s.side.lock(ctx, migrateFile)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (s *schema) migrateAlone(ctx context.Context, to direction, run func(*goose
 }
 
 // migrateLocked adopts tables without versions, and then runs goose. The caller holds the lock of migrations.
-func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
+func (s *migrator) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	if err := s.files.intact(); err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (s *schema) migrateLocked(ctx context.Context, to direction, run func(*goos
 
 // announce logs which programs the migrations will refuse. It logs nothing when it completes an interrupted first migration: no
 // program has run on that schema.
-func (s *schema) announce(found engine.Schema) error {
+func (s *migrator) announce(found engine.Schema) error {
 	unfinished, err := s.side.exists(unfinishedFile)
 	if err == nil && !unfinished {
 		migration.Announce(s.options.logger, found)
@@ -265,7 +265,7 @@ func (s *schema) announce(found engine.Schema) error {
 
 // adopt compares the queue's tables, which have no versions, with the tables that the migrations create in an in-memory database,
 // and records the versions of the schema that they equal. The caller holds the lock of migrations.
-func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
+func (s *migrator) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
 	known, err := migrations()
 	if err != nil {
 		return nil, err
@@ -292,7 +292,7 @@ func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error
 }
 
 // match returns the version of the schema that the database equals.
-func (s *schema) match(ctx context.Context, known migration.Set) (match adoption.Match, err error) {
+func (s *migrator) match(ctx context.Context, known migration.Set) (match adoption.Match, err error) {
 	have, err := partsOf(ctx, s.readDB)
 	if err != nil {
 		return match, err
@@ -318,7 +318,7 @@ func partsOf(ctx context.Context, pool *sql.DB) ([]adoption.Part, error) {
 }
 
 // migrateFrom runs goose from a version of the schema on.
-func (s *schema) migrateFrom(ctx context.Context, have int64, to direction, run func(*goose.Provider) error) (err error) {
+func (s *migrator) migrateFrom(ctx context.Context, have int64, to direction, run func(*goose.Provider) error) (err error) {
 	// Not the writer's connection, which other callers may use as soon as the schema is right again.
 	pool, err := openPool(s.files.main.path, s.migrating(to, have), false)
 	if err != nil {
@@ -346,8 +346,48 @@ func (s *schema) migrateFrom(ctx context.Context, have int64, to direction, run 
 	return nil
 }
 
+// up runs all missing migrations and calls each with the name of every one that ran. While it creates a new schema, a file in
+// the side folder marks this: a process that finds the mark after a kill may continue.
+func (s *migrator) up(ctx context.Context, p *goose.Provider, each func(name string)) error {
+	found, err := s.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if found.Have == 0 {
+		file, err := s.side.open(unfinishedFile)
+		if err != nil {
+			return err
+		}
+		if err := file.Close(); err != nil {
+			return err
+		}
+	}
+	results, err := p.Up(ctx)
+	for _, r := range results {
+		if each != nil {
+			each(filepath.Base(r.Source.Path))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.forgetUnfinished()
+}
+
+// forgetUnfinished removes the file that marks a running first migration.
+func (s *migrator) forgetUnfinished() error {
+	file, err := s.side.openExisting(unfinishedFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.side.remove(unfinishedFile, file), file.Close())
+}
+
 // migrating returns the options of the connection that migrates from a version of the schema.
-func (s *schema) migrating(to direction, have int64) options {
+func (s *migrator) migrating(to direction, have int64) options {
 	o := s.options
 	o.tempFiles = true                    // a migration that rebuilds a large table would need twice its size in memory
 	o.remaking = to == upward || have > 1 // undoing the first migration drops tables without rebuilding them
@@ -356,7 +396,7 @@ func (s *schema) migrating(to direction, have int64) options {
 
 // checkNames refuses a database in which names of the queue are taken. The first migration refuses it as well, but by
 // then goose has created its own table.
-func (s *schema) checkNames(ctx context.Context) error {
+func (s *migrator) checkNames(ctx context.Context) error {
 	var taken string
 	if err := s.readDB.QueryRowContext(ctx, control("taken_names")).Scan(&taken); err != nil {
 		return translate(err)

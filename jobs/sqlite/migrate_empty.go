@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/pressly/goose/v3"
 )
 
 // migrateEmpty migrates an empty database, or one whose first migration was interrupted, to the newest schema. It waits
 // for a migration by another process, and leaves nothing beside a database that belongs to another program.
-func (s *schema) migrateEmpty(ctx context.Context) error {
+func (s *migrator) migrateEmpty(ctx context.Context) error {
 	done, err := s.isNewest(ctx)
 	if err != nil {
 		return err
@@ -53,14 +52,14 @@ func (s *schema) migrateEmpty(ctx context.Context) error {
 	return err
 }
 
-func (s *schema) isNewest(ctx context.Context) (bool, error) {
+func (s *migrator) isNewest(ctx context.Context) (bool, error) {
 	found, err := s.Schema(ctx)
 	return err == nil && found.Check() == nil, err
 }
 
 // isUnfinished reports whether a first migration was interrupted. Its first step creates goose's table: without that table
 // the mark belongs to an earlier database of the same name.
-func (s *schema) isUnfinished(ctx context.Context) (bool, error) {
+func (s *migrator) isUnfinished(ctx context.Context) (bool, error) {
 	marked, err := s.side.exists(unfinishedFile)
 	if err != nil || !marked {
 		return false, err
@@ -70,43 +69,15 @@ func (s *schema) isUnfinished(ctx context.Context) (bool, error) {
 }
 
 // isEmpty reports whether the database holds nothing that a program has created.
-func (s *schema) isEmpty(ctx context.Context) (bool, error) {
+func (s *migrator) isEmpty(ctx context.Context) (bool, error) {
 	var traces int64
 	err := s.readDB.QueryRowContext(ctx, control("count_traces")).Scan(&traces)
 	return traces == 0, translate(err)
 }
 
-// up runs all missing migrations and calls each with the name of every one that ran. While it creates a new schema, a file in
-// the side folder marks this: a process that finds the mark after a kill may continue.
-func (s *schema) up(ctx context.Context, p *goose.Provider, each func(name string)) error {
-	found, err := s.Schema(ctx)
-	if err != nil {
-		return err
-	}
-	if found.Have == 0 {
-		file, err := s.side.open(unfinishedFile)
-		if err != nil {
-			return err
-		}
-		if err := file.Close(); err != nil {
-			return err
-		}
-	}
-	results, err := p.Up(ctx)
-	for _, r := range results {
-		if each != nil {
-			each(filepath.Base(r.Source.Path))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return s.forgetUnfinished()
-}
-
 // forgetLeft removes the mark of a completed first migration whose process was killed before it removed the mark. With
 // the mark, a newer version of this library would migrate the database without being asked.
-func (s *schema) forgetLeft(ctx context.Context) error {
+func (s *migrator) forgetLeft(ctx context.Context) error {
 	there, err := s.side.exists(unfinishedFile)
 	if err != nil || !there {
 		return ignorePermission(err)
@@ -125,16 +96,4 @@ func ignorePermission(err error) error {
 		return nil
 	}
 	return err
-}
-
-// forgetUnfinished removes the file that marks a running first migration.
-func (s *schema) forgetUnfinished() error {
-	file, err := s.side.openExisting(unfinishedFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.side.remove(unfinishedFile, file), file.Close())
 }

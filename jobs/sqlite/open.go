@@ -1,3 +1,8 @@
+// Package sqlite is the queue's engine on SQLite (modernc.org/sqlite, pure Go, WAL): any number of processes share one
+// database file.
+//
+// A process writes through one connection, which commits all waiting writes together. Beside the database jobs.db is a
+// folder jobs.db-sqluice with small lock files; it may be deleted when no process uses the database.
 package sqlite
 
 import (
@@ -6,90 +11,63 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/jobs"
 )
 
-// Durability is the level of failure that an acknowledged write survives.
-type Durability int
+// Store is a queue in a SQLite database file. Make one with [Open] or [New], and close it when all runners have returned. Its methods
+// may be called concurrently.
+type Store struct {
+	sealed
+	backend *backend
+}
 
-const (
-	// Normal survives the death of any process. A power loss may take the last commits, and leaves the rest
-	// consistent (PRAGMA synchronous=NORMAL).
-	Normal Durability = iota
-	// Full survives a power loss too, at the cost of one fsync for each group of writes (PRAGMA synchronous=FULL).
-	Full
-	// NoSync survives the death of any process too, and writes without waiting for the disk. A power loss may damage the database
-	// (PRAGMA synchronous=OFF). It is for tests, whose databases live no longer than they run.
-	NoSync
-)
+// Open opens the database in a file, which it creates if it is missing. It does not migrate: see [jobs.Client.Migrate]. The file must be
+// on a local file system, because WAL needs shared memory; ":memory:" is refused, because a queue uses several connections.
+//
+// An application may have its own tables in the file. Each commit to them wakes the idle runners of all processes, which look and find
+// nothing: with hundreds a second and many processes, give the queue a separate file.
+func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
+	return newStore(openBackend(ctx, path, opts...))
+}
 
-// synchronous returns the value of SQLite's pragma.
-func (d Durability) synchronous() string {
-	switch d {
-	case Full:
-		return "2"
-	case NoSync:
-		return "0"
-	default:
-		return "1"
+// New opens the file of an application's own database with separate connections beside the application's pool, so that jobs and business
+// data share the file and [Tx] can join the application's transactions. pool must use modernc.org/sqlite, whose driver may be wrapped,
+// for example by otelsql. A pool of another build of SQLite is refused: two builds in one process break each other's locks.
+func New(ctx context.Context, pool *sql.DB, opts ...Option) (*Store, error) {
+	return newStore(newBackend(ctx, pool, opts...))
+}
+
+func newStore(b *backend, err error) (*Store, error) {
+	if err != nil {
+		return nil, err
 	}
+	return &Store{b.sealed, b}, nil
 }
 
-// Option changes how a database is opened.
-type Option func(*options)
+// Path returns the path of the database's file, absolute and without links.
+func (s *Store) Path() string { return s.backend.path }
 
-type options struct {
-	durability   Durability
-	mustExist    bool
-	migrateEmpty bool
-	logger       *slog.Logger
-	observer     *jobs.Observer
-	now          func() time.Time
-	polling      bool
-	pages        int64         // for tests: the database size at which SQLite reports a full disk
-	remaking     bool          // for migrations: see dsn
-	tempFiles    bool          // temporary tables and sorts use files
-	walLarge     int64         // the WAL size from which on it is logged
-	glanceEvery  time.Duration // interval at which a busy writer checks that the files still exist
+// WALSize returns the size of the database's WAL in bytes: 0 without one.
+func (s *Store) WALSize() (int64, error) { return s.backend.walSize() }
+
+// Health returns warnings about this process's use of the database: that no code may read its files, where the system or the
+// application keeps SQLite from using locks of open file descriptions. It is empty without a warning.
+func (s *Store) Health() []string {
+	if text := unsafeReads(); text != "" {
+		return []string{text}
+	}
+	return nil
 }
 
-// WithDurability sets the failures that an acknowledged write survives. The default is [Normal].
-func WithDurability(d Durability) Option { return func(o *options) { o.durability = d } }
-
-// MustExist makes Open fail, instead of creating an empty database, when there is no file.
-func MustExist() Option { return func(o *options) { o.mustExist = true } }
-
-// MigrateEmpty makes Open create the tables in an empty database, such as a new one, and complete an interrupted first
-// migration. Of several processes that open the file at once, one does so and the others wait. It does not change a
-// database that holds anything else, whatever its schema.
-func MigrateEmpty() Option { return func(o *options) { o.migrateEmpty = true } }
-
-// WithLogger sets the logger of the engine's rare messages, such as a failed watch on the directory. The default is
-// slog.Default. The engine calls the logger's handler in a separate goroutine.
-func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
-
-// WithPolling makes the store poll the database for writes of other processes, every 25 ms or more often, instead of waiting for file
-// system events: for tests that open many databases for a short time, since ending such a wait takes the system some milliseconds. Where
-// there are no such events the store polls anyway, and logs it.
-func WithPolling() Option { return func(o *options) { o.polling = true } }
-
-// WithObserver adds an observer of the store and of the clients and runners that use it. It may be given several times.
-func WithObserver(observer *jobs.Observer) Option {
-	return func(o *options) { o.observer = jobs.Observers(o.observer, observer) }
-}
-
-// WithClock makes the store read the time from a function, for tests in which a clock is wrong or is set. Leases and due
-// times follow it. Each call runs in its own goroutine. After a panic, runtime.Goexit or a second without an answer the
-// store uses the system's time plus the last difference that it saw.
-func WithClock(now func() time.Time) Option { return func(o *options) { o.now = callback.Clock(now) } }
+// Close waits for the running write, stops the watch and closes the connections.
+func (s *Store) Close() error { return s.backend.Close() }
 
 // openBackend implements Open.
 func openBackend(ctx context.Context, path string, opts ...Option) (*backend, error) {
@@ -99,10 +77,7 @@ func openBackend(ctx context.Context, path string, opts ...Option) (*backend, er
 	}
 	o.logger = callback.Logger(o.logger)
 	store, err := open(ctx, path, o)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	return store, nil
+	return core.Result(store, err, "open %s", path)
 }
 
 // newBackend implements New.
@@ -141,7 +116,7 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 		return nil, errors.Join(suspect.name(err), pools.closeDB())
 	}
 	s.upkeep = upkeep{backups{s.files, o}, recounts{s.files, side, o, s.Now, pools.ready, s.Write}, s.writer}
-	s.schema = &schema{suspect: suspect, files: s.files, side: side, options: o, readDB: pools.readDB, idle: s.writer.idle, forget: pools.forget}
+	s.schema = &migrator{suspect: suspect, files: s.files, side: side, options: o, readDB: pools.readDB, idle: s.writer.idle, forget: pools.forget}
 	tellUnsafeReads(o.logger, path) // after the first lock: a file system may have only POSIX locks
 	if o.migrateEmpty {
 		if err := s.schema.migrateEmpty(ctx); err != nil {
@@ -187,21 +162,6 @@ func checkFile(path string, mustExist bool) error {
 	return checkNotStale(path)
 }
 
-// openPool returns a pool that keeps its connections: one to write, or several that only read.
-func openPool(path string, o options, read bool) (*sql.DB, error) {
-	pool, err := sql.Open("sqlite", dsn(path, o, read))
-	if err != nil {
-		return nil, err
-	}
-	most := 1
-	if read {
-		most = readers
-	}
-	pool.SetMaxOpenConns(most)
-	pool.SetMaxIdleConns(most)
-	return pool, nil
-}
-
 // resolve follows links, also to a file that does not exist yet: processes that name one file differently must agree on
 // its lock files.
 func resolve(path string) (string, error) {
@@ -244,7 +204,7 @@ func (s *backend) connect(ctx context.Context) error {
 		s.writer.committed = o.Committed
 	}
 	s.pools.files, s.pools.writer = s.files, s.writer
-	s.hub = newHub(s)
+	s.hub = newHub(s.pools, s.options)
 	s.writer.changed = s.hub.changed
 	return nil
 }
@@ -269,38 +229,12 @@ func lastWrite(path string) time.Time {
 	return last
 }
 
-// dsn returns a DSN with every pragma, because an executed pragma reaches only one connection of a pool.
-func dsn(path string, o options, read bool) string {
-	foreignKeys := "1" // an application's tables may refer to the queue's
-	if o.remaking {
-		foreignKeys = "0" // otherwise rebuilding a table would delete the rows that refer to the rows of the dropped old one
+// walSize returns the size of the WAL in bytes, 0 without one. It stays below 64 MiB except after large transactions, and while
+// a read transaction of some program does not end.
+func (s *backend) walSize() (int64, error) {
+	_, size, err := identify(s.path + "-wal")
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
 	}
-	tempStore := "memory"
-	if o.tempFiles {
-		tempStore = "file"
-	}
-	values := url.Values{
-		"_txlock":   {"immediate"},
-		"_error_rc": {"1"},
-		"_dqs":      {"0"},
-		"mode":      {"rwc"},
-		"_pragma": {
-			"busy_timeout(5000)", "synchronous(" + o.durability.synchronous() + ")",
-			// A long reader lets the WAL grow; without a limit the file keeps that size for ever.
-			"journal_size_limit(67108864)", "wal_autocheckpoint(1000)", "temp_store(" + tempStore + ")",
-			"foreign_keys(" + foreignKeys + ")",
-		},
-	}
-	if o.mustExist {
-		values.Set("mode", "rw")
-	}
-	if read {
-		values.Set("_txlock", "deferred")
-		values.Add("_pragma", "query_only(1)")
-	}
-	if o.pages > 0 {
-		values.Add("_pragma", fmt.Sprintf("max_page_count(%d)", o.pages))
-	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: values.Encode()}
-	return name.String()
+	return size, err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/sqluice/sqluice/db"
@@ -31,6 +32,10 @@ type pools struct {
 	reads       *reads // nil until the schema was found to be right
 	inspections *reads // nil when reads is
 }
+
+// inspectionConnections returns the number of connections that Inspect uses at once. SQLite computes in this process: one
+// processor remains for the runners.
+func inspectionConnections() int { return min(max(1, runtime.GOMAXPROCS(0)-1), 4) }
 
 // openPools opens the pools of a store: all of them or none.
 func openPools(path string, o options) (p *pools, err error) {

@@ -143,6 +143,17 @@ var _ engine.Upkeep = upkeep{}
 // Settle implements [engine.Upkeep]. It only has to wait for the write lock: SQLite has one writer at a time.
 func (u upkeep) Settle(ctx context.Context) error { return u.settle(ctx) }
 
+// ReserveIDs implements [engine.Upkeep]. In all tables but jobs SQLite itself continues after the largest id.
+func (u upkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+	return u.write(ctx, func(ctx context.Context, q db.Querier) error {
+		only := q.(*writes).only // the connection of this store's writes
+		if err := only.KeepLastID(ctx, last.Job); err != nil {
+			return err
+		}
+		return only.FreeIDs(ctx)
+	})
+}
+
 // FreeIDs implements [engine.Upkeep].
 func (u upkeep) FreeIDs(ctx context.Context, _ db.Querier) error {
 	return u.writer.writes.only.FreeIDs(ctx)

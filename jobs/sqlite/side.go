@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -335,6 +336,23 @@ func workerKey(name string) (key string, ok bool) {
 	key, ok = strings.CutSuffix(key, workerSuffix)
 	return key, ok && isKey(key)
 }
+
+// isKey reports whether a text has the form of newKey's results. Keys come from rows that other programs may write, and
+// become parts of file names.
+func isKey(key string) bool {
+	if len(key) != 26 {
+		return false
+	}
+	for _, c := range key {
+		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
+			return false
+		}
+	}
+	return true
+}
+
+// newKey returns a key for a worker: 26 characters, which cannot be guessed.
+func newKey() string { return strings.ToLower(rand.Text()) }
 
 // lockEvery is the interval of the tries for a lock that another process holds.
 const lockEvery = 2 * time.Millisecond

@@ -45,7 +45,7 @@ var _ engine.WritesFirst = (*callersTx)(nil)
 // It compares the builds by their source ids and some options, in the statement that is needed anyway: comparing all options would double
 // its time. A second copy of the very same build, which no known driver has, would pass. A stronger proof, such as [sharesLibrary], changes
 // the caller's connection or makes a statement fail, which traces would show for each transaction.
-func (t *callersTx) reaches(s *backend) error {
+func (t *callersTx) reaches(path, build string) error {
 	t.once.Do(func() {
 		switch err := t.tx.QueryRow(control("queue_file")).Scan(&t.path, &t.build); {
 		case errors.Is(err, sql.ErrNoRows):
@@ -59,15 +59,15 @@ func (t *callersTx) reaches(s *backend) error {
 	if t.fault != nil {
 		return t.fault
 	}
-	if t.build != s.build {
+	if t.build != build {
 		return fmt.Errorf("the transaction's connection runs in another build of SQLite than the queue, which uses modernc.org/sqlite: %s", remedy)
 	}
-	info, err := os.Stat(s.path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if !os.SameFile(info, t.queue) {
-		return fmt.Errorf("the transaction is on %s, and the client's queue in %s: begin it there", t.path, s.path)
+		return fmt.Errorf("the transaction is on %s, and the client's queue in %s: begin it there", t.path, path)
 	}
 	return nil
 }
@@ -84,7 +84,11 @@ func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
 var errNilTx = errors.New("the transaction is nil: begin one first")
 
 // transactions implements the part of the engine for callers' transactions.
-type transactions struct{ store *backend }
+type transactions struct {
+	pools   *pools
+	options options
+	build   string // build of SQLite that the store's connections run in
+}
 
 // SQLTx implements [engine.Transactions].
 func (transactions) SQLTx(tx *sql.Tx) jobs.Tx { return Tx(tx) }
@@ -101,7 +105,7 @@ func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
 	if t.tx == nil {
 		return nil, errNilTx
 	}
-	if err := t.reaches(j.store); err != nil {
+	if err := t.reaches(j.pools.files.main.path, j.build); err != nil {
 		return nil, err
 	}
 	return dbsqlite.New(t.tx), nil
@@ -110,20 +114,19 @@ func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
 // ownTx is a transaction of [jobs.Client.Tx], on a connection without other users.
 type ownTx struct {
 	*callersTx
-	store *backend
+	files *files
 	pool  *sql.DB
 }
 
 // BeginOwn implements [engine.Transactions].
 func (j transactions) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
-	s := j.store
-	if err := s.pools.ready(ctx); err != nil {
+	if err := j.pools.ready(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.files.intact(); err != nil {
+	if err := j.pools.files.intact(); err != nil {
 		return nil, err
 	}
-	pool, err := openPool(s.path, s.options, false)
+	pool, err := openPool(j.pools.files.main.path, j.options, false)
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +134,14 @@ func (j transactions) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 	if err != nil {
 		return nil, errors.Join(translate(err), pool.Close())
 	}
-	return &ownTx{&callersTx{tx: tx}, s, pool}, nil
+	return &ownTx{&callersTx{tx: tx}, j.pools.files, pool}, nil
 }
 
 // Commit implements [engine.OwnTx].
 func (t *ownTx) Commit(context.Context) error {
 	err := inDoubt(t.tx.Commit())
 	if err == nil {
-		if err = t.store.files.kept(); err != nil {
+		if err = t.files.kept(); err != nil {
 			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 		}
 	}

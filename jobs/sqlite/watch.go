@@ -2,35 +2,72 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
+// The bounds of the polling interval where the system does not report writes.
 const (
-	// safetyLook is the interval at which the watch looks without an event.
-	safetyLook = time.Second
-
-	// The bounds of the polling interval where the system does not report writes.
 	pollFastest = time.Millisecond
 	pollSlowest = 25 * time.Millisecond
 )
 
-// errMissed ends the watch on the directory: it found a commit without an event.
-var errMissed = errors.New("a commit was found that the system did not tell of")
+func (h *hub) listen(signals core.Signal) (<-chan struct{}, func()) {
+	l := &listener{signals: signals, wake: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listeners[l] = struct{}{}
+	if h.stopWatch == nil && !h.closed {
+		ctx, cancel := context.WithCancel(context.Background())
+		h.running.Go(func() { h.watch(ctx) })
+		h.stopWatch = cancel
+	}
+	return l.wake, func() { h.leave(l) }
+}
+
+// leave does not wait for the watch: it may be waiting for a write, which may wait for another program.
+func (h *hub) leave(l *listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.listeners, l)
+	if len(h.listeners) == 0 {
+		h.endWatch()
+	}
+}
+
+// endWatch ends the watch, if one runs, and does not wait for it. Callers hold mu.
+func (h *hub) endWatch() {
+	if h.stopWatch != nil {
+		h.stopWatch()
+		h.stopWatch = nil
+	}
+}
+
+func (h *hub) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.endWatch()
+	h.mu.Unlock()
+	h.running.Wait()
+	if h.rung.Load() != 0 { // otherwise it was never opened
+		if bell := h.bell(); bell != nil {
+			_ = bell.Close()
+		}
+	}
+}
 
 // watch wakes all listeners after commits of other connections until ctx ends. It ignores a fault of the database and looks
 // again: the next caller that reads or writes meets the fault too.
 func (h *hub) watch(ctx context.Context) {
-	version := &dataVersion{store: h.store}
-	if !h.store.options.polling {
+	version := &dataVersion{pools: h.pools}
+	if !h.options.polling {
 		err := h.watchEvents(ctx, version)
 		if ctx.Err() != nil {
 			return
 		}
-		h.store.options.logger.Warn("sqlite: waking up by polling", "database", h.store.path, "reason", err)
+		h.options.logger.Warn("sqlite: waking up by polling", "database", h.pools.files.main.path, "reason", err)
 	}
 	h.poll(ctx, version)
 }
@@ -51,34 +88,4 @@ func (h *hub) poll(ctx context.Context, version *dataVersion) {
 		case <-time.After(wait):
 		}
 	}
-}
-
-// dataVersion reads PRAGMA data_version on the writer's connection: it changes when any other connection commits, and so not
-// with this store's writes, which [Store.Announce] reports.
-type dataVersion struct {
-	store *backend
-	on    *writes // the statements of the last read
-	last  int64
-	began bool // the last read was the first of its connection: earlier commits are unknown
-}
-
-// changed reports whether there was a commit since the last call; the first call, and the first after a fault, returns
-// true.
-func (v *dataVersion) changed(ctx context.Context) bool {
-	now, on, err := v.read(ctx)
-	if err != nil {
-		v.on = nil // start again
-		return false
-	}
-	v.began = on != v.on
-	changed := v.began || now != v.last
-	v.on, v.last = on, now
-	return changed
-}
-
-func (v *dataVersion) read(ctx context.Context) (version int64, on *writes, err error) {
-	if err := v.store.pools.ready(ctx); err != nil {
-		return 0, nil, err
-	}
-	return v.store.writer.version()
 }

@@ -17,6 +17,12 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+// errMissed ends the watch on the directory: it found a commit without an event.
+var errMissed = errors.New("a commit was found that the system did not tell of")
+
+// safetyLook is the interval at which the watch looks without an event.
+const safetyLook = time.Second
+
 // tail holds the waits between the looks that follow an event. The event of a write to the WAL comes before the commit
 // is visible; under synchronous=FULL an fsync comes between. Looks continue after a hit, for the next commit.
 var tail = [...]time.Duration{
@@ -50,14 +56,14 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 
 // watchFolders does the work of watchEvents until one of the folders is replaced; then it returns errWatchGone.
 func (h *hub) watchFolders(ctx context.Context, version *dataVersion) error {
-	bell, err := h.store.side.open(bellFile)
+	bell, err := h.pools.side.open(bellFile)
 	if err != nil {
 		return err
 	}
 	if err := bell.Close(); err != nil {
 		return err
 	}
-	events, err := newEvents(filepath.Dir(h.store.path), filepath.Base(h.store.path)+"-wal", h.store.side.path, bellFile)
+	events, err := newEvents(filepath.Dir(h.pools.files.main.path), filepath.Base(h.pools.files.main.path)+"-wal", h.pools.side.path, bellFile)
 	if err != nil {
 		return err
 	}

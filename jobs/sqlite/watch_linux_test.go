@@ -58,9 +58,9 @@ func TestWatchFallsBack(t *testing.T) {
 // A listener that does not take its wakes must not make the watch believe that events are missing.
 func TestListenerWithAWakeDoesNotDemote(t *testing.T) {
 	store, _ := queue(t)
-	h := newHub(store)
+	h := newHub(store.pools, store.options)
 	h.close() // so that it starts no watch of its own
-	version := &dataVersion{store: store}
+	version := &dataVersion{pools: store.pools}
 	_, stop := h.listen(core.WorkReady)
 	defer stop()
 	// The safety look comes after a quiet second; the time here only bounds the wait for a failure.

@@ -13,10 +13,10 @@ func blind(t *testing.T, store *backend) (*hub, *dataVersion) {
 	folder := t.TempDir()
 	must(t, os.WriteFile(folder+"/jobs.db", nil, 0o600))
 	must(t, store.pools.ready(t.Context()))
-	decoy := &backend{path: folder + "/jobs.db", side: sideFolder{path: folder, database: folder + "/jobs.db"}, writer: store.writer, pools: store.pools, options: store.options}
-	h := newHub(decoy)
+	decoy := &pools{side: sideFolder{path: folder, database: folder + "/jobs.db"}, files: &files{main: openFile{path: folder + "/jobs.db"}}}
+	h := newHub(decoy, store.options)
 	h.close()
-	return h, &dataVersion{store: decoy}
+	return h, &dataVersion{pools: store.pools}
 }
 
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
@@ -30,7 +30,7 @@ func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 func TestOwnWritesAreNoChange(t *testing.T) {
 	store, _ := queue(t)
 	foreign := plain(t, store.path)
-	version := &dataVersion{store: store}
+	version := &dataVersion{pools: store.pools}
 	own := func() { must(t, store.Write(t.Context(), add("own"))) }
 	other := func() { scan[int64](t, foreign, "insert_job", "k", "{}") }
 	if !version.changed(t.Context()) {
@@ -64,7 +64,7 @@ func TestWatchAcrossMigrations(t *testing.T) {
 	store, err := openBackend(t.Context(), t.TempDir()+"/jobs.db")
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
-	version := &dataVersion{store: store}
+	version := &dataVersion{pools: store.pools}
 	if version.changed(t.Context()) {
 		t.Error("a database without a schema has changed")
 	}

@@ -5,10 +5,17 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/groupcommit"
+
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
 	"github.com/sqluice/sqluice/db/sqliteonly"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
+
+// batchPayload is the largest payload in bytes that joins a list: adding a larger one to it, and extracting it again, costs more
+// than the list saves.
+const batchPayload = 768
 
 // writes holds the writer's statements, prepared on its connection. It begins and ends transactions by such statements:
 // a transaction of database/sql starts a goroutine that waits for its end, and the driver parses its BEGIN and its
@@ -68,3 +75,13 @@ func (w *writes) waitFor(ctx context.Context, name string) error {
 func (w *writes) Close() error {
 	return errors.Join(w.stmts.close(), w.waitFor(context.Background(), "wait_long"), w.conn.Close())
 }
+
+// write is one caller's work in a transaction.
+type write struct {
+	fn     func(context.Context, db.Querier) error // nil for an insert
+	insert engine.Insert
+	ids    []int64  // of the inserted jobs
+	id     [1]int64 // backs ids if there is one job
+}
+
+type member = groupcommit.Member[*write]

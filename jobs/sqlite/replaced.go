@@ -161,13 +161,3 @@ func (s *walGrowth) see(size int64) {
 		s.since, s.told = time.Time{}, time.Time{}
 	}
 }
-
-// walSize returns the size of the WAL in bytes, 0 without one. It stays below 64 MiB except after large transactions, and while
-// a read transaction of some program does not end.
-func (s *backend) walSize() (int64, error) {
-	_, size, err := identify(s.path + "-wal")
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	return size, err
-}

@@ -11,9 +11,7 @@ import (
 
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/groupcommit"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -59,16 +57,6 @@ type writer struct {
 
 	claimsMany bool // the last claim returned many jobs
 }
-
-// write is one caller's work in a transaction.
-type write struct {
-	fn     func(context.Context, db.Querier) error // nil for an insert
-	insert engine.Insert
-	ids    []int64  // of the inserted jobs
-	id     [1]int64 // backs ids if there is one job
-}
-
-type member = groupcommit.Member[*write]
 
 func newWriter(files *files, openGate func() (*gate, error), logger *slog.Logger) *writer {
 	w := &writer{files: files, openGate: openGate, logger: logger, turn: make(chan struct{}, 1)}
