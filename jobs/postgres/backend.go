@@ -13,6 +13,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+// sealed gives package jobs access to the engine.
+type sealed = engine.SealedStore
+
 // backend is the PostgreSQL engine: it implements [engine.Store].
 type backend struct {
 	sealed
@@ -83,8 +86,92 @@ func (s *backend) ready(ctx context.Context) error {
 	return nil
 }
 
+// lookBelow looks, after a delay and beside the claims, for claimable jobs below the cursors, and wakes the queue's
+// workers if there are any.
+func (s *backend) lookBelow(key cursorKey, wait time.Duration) {
+	s.hub.run(func() {
+		if !s.hub.rest(wait) {
+			return
+		}
+		var kinds int64
+		began := time.Now()
+		err := s.Read(s.hub.ctx, func(ctx context.Context, q db.Querier) (err error) {
+			scope, err := s.cursors.scopeBelow(key)
+			if err != nil {
+				return err
+			}
+			began = time.Now()
+			kinds, err = q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: "[]", Cursors: scope, Queue: key.queue})
+			return err
+		})
+		took := time.Since(began)
+		if err != nil {
+			if s.hub.ctx.Err() == nil {
+				s.conns.options.logger.Debug("cannot look for jobs below where claims begin; trying again", "queue", key.queue, "error", err)
+			}
+			took = slowLook // the duration is unknown
+			s.cursors.failedBelow(key)
+		}
+		if s.cursors.lookedBelow(key, took, kinds > 0) {
+			s.hub.wake(core.WorkReady, key.queue, jobs.WakeSafety)
+		}
+	})
+}
+
+// Insert implements [engine.Store]. Concurrent callers with single jobs share transactions.
+func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+	i := &insert{Insert: in}
+	var err error
+	switch {
+	case in.Claim != nil:
+		return inserter{s.writer, s.cursors}.insertClaimed(ctx, i)
+	case in.Payloads != nil:
+		err = inserter{s.writer, s.cursors}.writeInsert(ctx, i)
+	default:
+		err = s.conns.explain(ctx, s.inserts.Do(ctx, i))
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Announce(core.WorkAdded)
+	return i.ids, nil
+}
+
+// InsertWith implements [engine.Store].
+func (s *backend) InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error {
+	inserted := false
+	err := s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
+		if inserted, err = fn(ctx, q); inserted && err == nil {
+			t.announce(queue)
+		}
+		return err
+	})
+	if err == nil && inserted {
+		s.Announce(core.WorkAdded)
+	}
+	return err
+}
+
 // Observer implements [engine.Store].
 func (s *backend) Observer() *jobs.Observer { return s.conns.options.observer }
+
+// Now returns the server's time as estimated. The first call asks the server if there is no measurement yet, because
+// the first job of a program needs the right time too. Without a server it returns the local time. Later calls use the
+// known difference, and start a new measurement when it is old, or at once when the local clock was set.
+func (s *backend) Now() time.Time { return s.NowWithin(context.Background()) }
+
+// NowWithin returns what Now returns, and stops asking the server when ctx ends.
+func (s *backend) NowWithin(ctx context.Context) time.Time {
+	now, stepped := s.conns.clock.now()
+	switch {
+	case stepped, !s.conns.clock.known():
+		sessions{s.conns}.askClock(ctx)
+		now, _ = s.conns.clock.now()
+	case s.conns.clock.old():
+		s.hub.run(func() { sessions{s.conns}.askClock(s.hub.ctx) })
+	}
+	return now
+}
 
 // Listen implements [engine.Store].
 func (s *backend) Listen(signals core.Signal, queues []string) (<-chan struct{}, func()) {
@@ -96,15 +183,6 @@ func (s *backend) AnnouncesEnds() bool { return false }
 
 // Announce implements [engine.Store].
 func (s *backend) Announce(signals core.Signal) { s.hub.announce(signals) }
-
-// EngineVersion names PostgreSQL and the server's version.
-func (s upkeep) EngineVersion(ctx context.Context) (string, error) {
-	var version string
-	if err := s.conns.query(ctx, &version, "server_version"); err != nil {
-		return "", err
-	}
-	return "PostgreSQL " + version, nil
-}
 
 // Close stops listening and closes the pool if the store owns it. It waits for running writes, and after them at most half a second for a
 // server that does not answer.
@@ -125,45 +203,11 @@ func (s *backend) Close() error {
 	return nil
 }
 
-// recountWithin is the time after which the connection of a recount's statement counts as lost.
-const recountWithin = 2 * time.Hour
-
-// Recount implements [engine.Store]. Its one statement reads its own snapshot and adds the missing counts as notes: it locks
-// nothing that other transactions write. It may run longer than other statements.
-func (s upkeep) Recount(ctx context.Context) (wrong int64, err error) {
-	err = s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
-		if err := t.unlimited(); err != nil {
-			return err
-		}
-		wrong, err = s.RecountIn(ctx, q)
-		return err
-	})
-	return wrong, err
-}
-
-// unlimited removes the timeouts of the transaction's statements, and begins the transaction if it has not begun.
-func (t *transaction) unlimited() error {
-	err := t.begin()
-	if err == nil {
-		err = t.exec("no_timeouts")
-	}
-	t.watch.silence = recountWithin
-	return err
-}
-
-// RecountIn implements [engine.Store].
-func (s upkeep) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
-	if err := q.LockCounts(ctx); err != nil {
-		return 0, err
-	}
-	return q.RecountJobs(ctx, core.Micros(s.now()))
-}
-
 // Claims implements [engine.Store].
 func (s *backend) Claims() engine.Claims { return claims{s.cursors} }
 
 // Transactions implements [engine.Store].
-func (s *backend) Transactions() engine.Transactions { return transactions{s} }
+func (s *backend) Transactions() engine.Transactions { return transactions{s.conns, s.hub, s.ready} }
 
 // WorkerLocks implements [engine.Store].
 func (s *backend) WorkerLocks() engine.WorkerLocks { return s.locks }

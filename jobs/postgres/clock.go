@@ -1,12 +1,8 @@
 package postgres
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -103,45 +99,4 @@ func (c *clock) sample(server int64, sent, received instant) {
 	if ahead.Abs() < sameClock+spent/2 {
 		c.ahead = 0
 	}
-}
-
-// Now returns the server's time as estimated. The first call asks the server if there is no measurement yet, because
-// the first job of a program needs the right time too. Without a server it returns the local time. Later calls use the
-// known difference, and start a new measurement when it is old, or at once when the local clock was set.
-func (s *backend) Now() time.Time { return s.NowWithin(context.Background()) }
-
-// NowWithin returns what Now returns, and stops asking the server when ctx ends.
-func (s *backend) NowWithin(ctx context.Context) time.Time {
-	now, stepped := s.conns.clock.now()
-	switch {
-	case stepped, !s.conns.clock.known():
-		sessions{s.conns}.askClock(ctx)
-		now, _ = s.conns.clock.now()
-	case s.conns.clock.old():
-		s.hub.run(func() { sessions{s.conns}.askClock(s.hub.ctx) })
-	}
-	return now
-}
-
-// askClock uses its own connection: transactions, the caller's among them, may hold all of the pool's.
-func (s sessions) askClock(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	if err := s.measureClock(ctx); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		s.conns.options.logger.Debug("the server's clock is not known", "error", translate(err))
-	}
-}
-
-func (s sessions) measureClock(ctx context.Context) error {
-	conn, err := s.connect(ctx)
-	if err != nil {
-		return err
-	}
-	var server int64
-	sent := s.conns.clock.instant()
-	err = conn.QueryRow(ctx, control("server_time"), pgx.QueryExecModeExec).Scan(&server)
-	if err == nil {
-		s.conns.clock.sample(server, sent, s.conns.clock.instant())
-	}
-	return errors.Join(err, conn.Close(ctx))
 }

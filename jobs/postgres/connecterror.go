@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
+
+const codeNoDatabase = "3D000"
 
 // connectionError states in one line why there is no connection: pgx's own text lists each attempt, with and without
 // TLS. With several hosts each has its own cause.
@@ -105,24 +106,4 @@ func cause(err error) string {
 // refusedTLS reports whether a server said that it has no TLS.
 func refusedTLS(err error) bool {
 	return strings.HasSuffix(err.Error(), "server refused TLS connection") // pgx exports no error for it
-}
-
-// hopeless reports whether waiting would not help to connect: the server is there and refuses this client (the password,
-// the database, pg_hba.conf), or every attempt failed because client and server do not agree on TLS.
-func hopeless(err *pgconn.ConnectError) bool {
-	list := attempts(err)
-	disagreed := 0
-	for _, a := range list {
-		var server *pgconn.PgError
-		var certificate *tls.CertificateVerificationError
-		switch {
-		case errors.As(a.err, &server):
-			if !passing(server) {
-				return true
-			}
-		case refusedTLS(a.err) || errors.As(a.err, &certificate):
-			disagreed++
-		}
-	}
-	return len(list) > 0 && disagreed == len(list)
 }

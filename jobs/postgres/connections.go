@@ -2,10 +2,8 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
+	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
@@ -119,6 +118,44 @@ func (s *connections) readOnce(ctx context.Context, prepare bool, fn func(contex
 	}
 	defer func() { err = w.end(err) }()
 	return fn(w.ctx, s.reader(watched{conn.Conn(), w}, prepare))
+}
+
+// querier returns the generated statements on a transaction.
+func (s *connections) querier(conn dbpostgres.DBTX, prepare bool) db.Querier {
+	return queries{dbpostgres.New(placed{conn, s.names, prepare})}
+}
+
+// reader returns them on a connection for reading. Those of runners, which look again and again, are prepared, and planned as in
+// the engine's own transactions.
+func (s *connections) reader(conn watched, prepare bool) db.Querier {
+	if !prepare || s.unprepared.Load() {
+		return s.querier(conn, false)
+	}
+	return s.querier(opening{watched: conn, ahead: planByIndexes}, true)
+}
+
+func planByIndexes(batch *pgx.Batch) func(pgx.BatchResults) error {
+	batch.Queue(control("plan_by_indexes"))
+	return takeOne
+}
+
+// takeOne reads the results of one statement that was sent ahead.
+func takeOne(results pgx.BatchResults) error {
+	_, err := results.Exec()
+	return err
+}
+
+// restedKey is the key under which a connection of the store's own pool records that it was idle before this use.
+const restedKey = "sqluice: rested"
+
+// watchPrompt begins to watch a write, or a quick read, on a connection: the server must answer its first statement promptly.
+func (s *connections) watchPrompt(ctx context.Context, conn *lentConn) *watch {
+	w := newWatch(ctx, s.options.silence)
+	rested, _ := conn.Conn().PgConn().CustomData()[restedKey].(bool)
+	if rested && !s.unprepared.Load() { // behind a pooler it may wait for a server connection
+		w.first = min(s.options.prompt, s.options.silence)
+	}
+	return w
 }
 
 // acquire returns a connection of the pool. It may block: all may be in use, or a new one must be made, or an old one
@@ -242,161 +279,4 @@ func (s *connections) closePool() {
 	case <-closed:
 	case <-timer.C:
 	}
-}
-
-// queryRow reads the one row of a statement of sql/control, which is prepared unless the arguments are those of [once].
-func (s *connections) queryRow(ctx context.Context, name string, args []any, values ...any) error {
-	if err := s.look(ctx); err != nil {
-		return err
-	}
-	for n := 1; ; n++ {
-		err := s.rerun(ctx, func() error {
-			conn, err := s.acquire(ctx)
-			if err != nil {
-				return err
-			}
-			defer conn.Release()
-			w := newWatch(ctx, s.options.silence)
-			return w.end(conn.QueryRow(w.ctx, s.names.qualify(control(name)), args...).Scan(values...))
-		})
-		if n == endedMost || !endedByServer(err) || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-// endedMost is the number of times that one of the library's own short queries is sent when the server ends it: a busy server may take
-// longer than a role's short statement_timeout.
-const endedMost = 5
-
-func (s *connections) query(ctx context.Context, value any, name string, args ...any) error {
-	return s.queryRow(ctx, name, once(args...), value)
-}
-
-// look checks, at the first connection, whether the database can hold a queue, and whether a pooler is in front of the
-// server: a pooler gives its clients a connection number other than the server's process id.
-func (s *connections) look(ctx context.Context) error {
-	s.looking.Lock()
-	looked := s.looked
-	s.looking.Unlock()
-	if looked {
-		return nil
-	}
-	var pid, said uint32
-	var encoding, version string
-	err := s.rerun(ctx, func() error {
-		conn, err := s.acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Release()
-		said = conn.Conn().PgConn().PID()
-		w := newWatch(ctx, s.options.silence)
-		return w.end(conn.QueryRow(w.ctx, control("backend"), pgx.QueryExecModeExec).Scan(&pid, &encoding, &version))
-	})
-	if err == nil {
-		err = errors.Join(checkServerSessions(version), checkServerEncoding(encoding))
-	}
-	if err != nil {
-		return err
-	}
-	sessions := pid != said && !s.options.pooled && s.options.session == "" && sessions{s}.poolsSessions(ctx)
-	s.looking.Lock()
-	defer s.looking.Unlock()
-	if s.looked {
-		return nil
-	}
-	s.looked = true
-	s.sessions.Store(sessions)
-	if pid == said && !s.options.pooled || sessions {
-		return nil
-	}
-	s.unprepared.Store(true)
-	if s.options.session == "" && !s.pooled.Swap(true) {
-		s.options.logger.Warn("there is a pooler before the PostgreSQL server: polling for jobs, and telling by leases alone that a worker is gone; connect to the server itself, name it beside the pooler with WithSession, or say pgbouncer=true in the URL")
-	}
-	return nil
-}
-
-// errOneSession refuses a server whose clients share one session: their transactions would mix, and each would hold the others' locks.
-var errOneSession = errors.New("the server is PGlite, whose clients all share one session, where the queue needs a session for each connection: " +
-	"connect to a PostgreSQL server, or use SQLite (jobs/sqlite), which needs no server")
-
-// checkServerSessions returns an error if the server's version shows that its clients share one session. PGlite is PostgreSQL compiled for
-// WebAssembly, where a server has one process; older releases name the compiler alone.
-func checkServerSessions(version string) error {
-	lower := strings.ToLower(version)
-	if strings.Contains(lower, "pglite") || strings.Contains(lower, "emscripten") {
-		return errOneSession
-	}
-	return nil
-}
-
-// heardWithin is the longest time that a notification may take from one client of a pooler to another.
-const heardWithin = time.Second
-
-// poolsSessions reports whether the pooler in front of the server leaves each client its own connection to the server, as PgBouncer
-// does in session mode. There an idle client receives notifications. If this cannot be determined, it returns false.
-func (s sessions) poolsSessions(ctx context.Context) bool {
-	own, err := s.hearsNotifications(ctx)
-	if err != nil {
-		s.conns.options.logger.Debug("cannot find out how the pooler gives out connections", "error", translate(err))
-	}
-	return own
-}
-
-func (s sessions) hearsNotifications(ctx context.Context) (heard bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	var clients [2]*pgx.Conn
-	var backends [2]uint32
-	for i := range clients {
-		if clients[i], err = s.connectAsPool(ctx); err != nil {
-			return false, err
-		}
-		defer closeSoon(ctx, clients[i]) // nothing is open on it
-		if err := clients[i].QueryRow(ctx, control("backend"), pgx.QueryExecModeExec).Scan(&backends[i], nil, nil); err != nil {
-			return false, err
-		}
-	}
-	if backends[0] == backends[1] {
-		return false, nil
-	}
-	listener, notifier := clients[0], clients[1]
-	channel := "sqluice_probe_" + strings.ToLower(rand.Text())
-	if _, err := listener.Exec(ctx, controlOn("listen", channel), pgx.QueryExecModeSimpleProtocol); err != nil {
-		return false, err
-	}
-	if _, err := notifier.Exec(ctx, control("notify"), once(channel, "")...); err != nil {
-		return false, err
-	}
-	waiting, stop := context.WithTimeout(ctx, heardWithin)
-	defer stop()
-	if _, err = listener.WaitForNotification(waiting); err == nil {
-		return true, nil
-	}
-	if waiting.Err() != nil && ctx.Err() == nil {
-		// The pooler's connection listens now, probably the same server connection.
-		_, err = notifier.Exec(ctx, controlOn("unlisten", channel), pgx.QueryExecModeSimpleProtocol)
-	}
-	return false, err
-}
-
-// closeSoon closes a connection, and does not wait long for a server that does not answer.
-func closeSoon(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := core.Linger(ctx)
-	defer cancel()
-	_ = conn.Close(ctx)
-}
-
-// connectAsPool makes a connection with the pool's settings.
-func (s sessions) connectAsPool(ctx context.Context) (*pgx.Conn, error) {
-	config, before := s.conns.pool.Config().ConnConfig, s.conns.pool.Config().BeforeConnect
-	hearNotices(&config.Config)
-	if before != nil {
-		if err := before(ctx, config); err != nil {
-			return nil, err
-		}
-	}
-	return pgx.ConnectConfig(ctx, config)
 }

@@ -13,8 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/jobs"
 )
 
 const (
@@ -314,36 +312,4 @@ func (f *cursors) from(queue, kinds string, look func(cursors string) (jobs int,
 		f.looked(v.key, f.now().Sub(began), n)
 	}
 	return v, err
-}
-
-// lookBelow looks, after a delay and beside the claims, for claimable jobs below the cursors, and wakes the queue's
-// workers if there are any.
-func (s *backend) lookBelow(key cursorKey, wait time.Duration) {
-	s.hub.run(func() {
-		if !s.hub.rest(wait) {
-			return
-		}
-		var kinds int64
-		began := time.Now()
-		err := s.Read(s.hub.ctx, func(ctx context.Context, q db.Querier) (err error) {
-			scope, err := s.cursors.scopeBelow(key)
-			if err != nil {
-				return err
-			}
-			began = time.Now()
-			kinds, err = q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: "[]", Cursors: scope, Queue: key.queue})
-			return err
-		})
-		took := time.Since(began)
-		if err != nil {
-			if s.hub.ctx.Err() == nil {
-				s.conns.options.logger.Debug("cannot look for jobs below where claims begin; trying again", "queue", key.queue, "error", err)
-			}
-			took = slowLook // the duration is unknown
-			s.cursors.failedBelow(key)
-		}
-		if s.cursors.lookedBelow(key, took, kinds > 0) {
-			s.hub.wake(core.WorkReady, key.queue, jobs.WakeSafety)
-		}
-	})
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -46,10 +47,10 @@ const (
 	codePrivilege     = "42501"
 	codeNoColumn      = "42703"
 	codeNoTable       = "42P01"
-	codeNoDatabase    = "3D000"
-	codeTimeout       = "25P04" // the transaction_timeout of PostgreSQL 17
-	codeProtocol      = "08P01" // the only code of PgBouncer
-	codeFuture        = "22023" // an invalid parameter: the server has not given a transaction's number yet
+
+	codeTimeout  = "25P04" // the transaction_timeout of PostgreSQL 17
+	codeProtocol = "08P01" // the only code of PgBouncer
+	codeFuture   = "22023" // an invalid parameter: the server has not given a transaction's number yet
 )
 
 // translate adds to a PostgreSQL error its meaning, as a sentinel for errors.Is and as text.
@@ -177,6 +178,26 @@ func passing(e *pgconn.PgError) bool {
 	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany || e.Code == "25P03"
 }
 
+// hopeless reports whether waiting would not help to connect: the server is there and refuses this client (the password,
+// the database, pg_hba.conf), or every attempt failed because client and server do not agree on TLS.
+func hopeless(err *pgconn.ConnectError) bool {
+	list := attempts(err)
+	disagreed := 0
+	for _, a := range list {
+		var server *pgconn.PgError
+		var certificate *tls.CertificateVerificationError
+		switch {
+		case errors.As(a.err, &server):
+			if !passing(server) {
+				return true
+			}
+		case refusedTLS(a.err) || errors.As(a.err, &certificate):
+			disagreed++
+		}
+	}
+	return len(list) > 0 && disagreed == len(list)
+}
+
 // refusals holds parts of the messages in which PgBouncer reports what an operator must correct. It has one code for these and for
 // temporary states, such as an absent server.
 var refusals = []string{
@@ -225,6 +246,32 @@ func met(e *pgconn.PgError) bool { return e.Code == codeSerialization || e.Code 
 
 // neverGiven reports whether the server does not yet know a transaction number that it assigned before a crash.
 func neverGiven(err error) bool { return hasCode(err, codeFuture) }
+
+// sequenceError says that a table's sequence returns ids that rows already have. Waiting does not help.
+type sequenceError struct{ table string }
+
+func (e sequenceError) Error() string {
+	return fmt.Sprintf("the database gives new rows of %s ids that older rows have, as after logical replication or after its sequence was set back: run `sqluice up` as the role that owns the tables", e.table)
+}
+
+// numbered returns the queue's tables with a sequence of ids.
+func numbered() []string {
+	return []string{"sqluice_jobs", "sqluice_job_errors", "sqluice_workers", "sqluice_job_audit", "sqluice_job_changes"}
+}
+
+// sequenceOf returns the table whose sequence returned an id that a row already has, or "" for another error.
+func sequenceOf(err error) string {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || e.Code != codeUnique {
+		return ""
+	}
+	for _, table := range numbered() {
+		if e.ConstraintName == table+"_pkey" {
+			return table
+		}
+	}
+	return ""
+}
 
 // isNoTable reports whether a statement failed because a table is missing.
 func isNoTable(err error) bool {

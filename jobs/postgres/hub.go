@@ -15,6 +15,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -22,15 +23,13 @@ import (
 // theirs within their transactions.
 const notifyEvery = 5 * time.Millisecond
 
-// lastWord is the longest time for a hub's last notification, and for the last statement on an abandoned connection.
-const lastWord = 500 * time.Millisecond
-
 // hub wakes listeners after commits: at once after this process's own, on a notification after another process's commit
 // that made work ready, and at each poll after commits without a notification. Jobs that end in other processes cause
 // none: a notification would wake every listening process and its server process, and nearly always no caller waits.
 // AnnouncesEnds is therefore false: Wait polls, and pollChanges wakes the listeners for ChangesOnly.
 type hub struct {
-	store *backend
+	conns *connections
+	read  func(context.Context, engine.Func) error
 	token string // marks this store's own notifications, which it ignores
 
 	mu        sync.Mutex
@@ -52,9 +51,9 @@ type listener struct {
 	wake    chan struct{}
 }
 
-func newHub(s *backend) *hub {
+func newHub(conns *connections, read func(context.Context, engine.Func) error) *hub {
 	ctx, stop := context.WithCancel(context.Background())
-	return &hub{store: s, token: rand.Text()[:8], listeners: map[*listener]struct{}{}, ctx: ctx, stop: stop}
+	return &hub{conns: conns, read: read, token: rand.Text()[:8], listeners: map[*listener]struct{}{}, ctx: ctx, stop: stop}
 }
 
 func (h *hub) listen(signals core.Signal, queues []string) (<-chan struct{}, func()) {
@@ -97,7 +96,7 @@ func (h *hub) wake(signals core.Signal, queue string, source jobs.WakeSource) {
 		}
 	}
 	h.mu.Unlock()
-	if o := h.store.conns.options.observer; woken > 0 && o != nil && o.Woken != nil {
+	if o := h.conns.options.observer; woken > 0 && o != nil && o.Woken != nil {
 		o.Woken(source)
 	}
 }
@@ -114,7 +113,7 @@ func (h *hub) poll() {
 func (h *hub) pollSource() jobs.WakeSource {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.quiet || h.store.conns.pooled.Load() {
+	if h.quiet || h.conns.pooled.Load() {
 		return jobs.WakePoll
 	}
 	return jobs.WakeSafety
@@ -124,9 +123,9 @@ func (h *hub) pollEvery() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.store.conns.options.poll > 0:
-		return h.store.conns.options.poll
-	case h.quiet || h.store.conns.pooled.Load():
+	case h.conns.options.poll > 0:
+		return h.conns.options.poll
+	case h.quiet || h.conns.pooled.Load():
 		return busyPoll
 	}
 	return safetyPoll
@@ -134,16 +133,16 @@ func (h *hub) pollEvery() time.Duration {
 
 // follow listens until the hub is closed.
 func (h *hub) follow() {
-	if h.store.conns.pooled.Load() {
+	if h.conns.pooled.Load() {
 		return
 	}
-	sessions{h.store.conns}.hold(h.ctx, held{
+	sessions{h.conns}.hold(h.ctx, held{
 		setup: func(ctx context.Context, conn *pgx.Conn) error {
 			if err := inTime(ctx, func(ctx context.Context) error {
-				if err := h.store.conns.located(ctx); err != nil {
+				if err := h.conns.located(ctx); err != nil {
 					return err
 				}
-				_, err := conn.Exec(ctx, controlOn("listen", h.store.conns.names.channel()), pgx.QueryExecModeSimpleProtocol)
+				_, err := conn.Exec(ctx, controlOn("listen", h.conns.names.channel()), pgx.QueryExecModeSimpleProtocol)
 				return err
 			}); err != nil {
 				return err
@@ -194,7 +193,7 @@ func (h *hub) announce(signals core.Signal) {
 		local |= core.WorkReady
 	}
 	h.wake(local, "", jobs.WakeLocal)
-	if signals&core.WorkReady != 0 && !h.store.conns.options.silent {
+	if signals&core.WorkReady != 0 && !h.conns.options.silent {
 		h.notifySoon()
 	}
 }
@@ -231,15 +230,15 @@ func (h *hub) notifyPending() {
 
 // notify tells other processes that work is ready. It only makes them look sooner, so its error is only logged.
 func (h *hub) notify(ctx context.Context) error {
-	err := h.store.conns.rerun(ctx, func() error { // sending it twice does no harm
+	err := h.conns.rerun(ctx, func() error { // sending it twice does no harm
 		return inTime(ctx, func(ctx context.Context) error {
 			text := notification(h.token, core.WorkReady, "")
-			_, err := h.store.conns.pool.Exec(ctx, control("announce"), once(h.store.conns.names.channel(), text)...)
+			_, err := h.conns.pool.Exec(ctx, control("announce"), once(h.conns.names.channel(), text)...)
 			return err
 		})
 	})
 	if err != nil && h.ctx.Err() == nil {
-		h.store.conns.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
+		h.conns.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
 	}
 	return err
 }
@@ -292,14 +291,12 @@ func (h *hub) pollChanges() {
 			known = false
 			continue
 		}
-		var mark db.GetChangeMarkRow
-		err := h.store.Read(h.ctx, func(ctx context.Context, q db.Querier) (err error) {
-			mark, err = q.GetChangeMark(ctx)
-			return err
+		mark, err := core.Read(h.ctx, h.read, func(ctx context.Context, q db.Querier) (db.GetChangeMarkRow, error) {
+			return q.GetChangeMark(ctx)
 		})
 		if err != nil {
 			if h.ctx.Err() == nil {
-				h.store.conns.options.logger.Debug("cannot look whether anything has changed; trying again", "error", err)
+				h.conns.options.logger.Debug("cannot look whether anything has changed; trying again", "error", err)
 			}
 			known = false
 			continue

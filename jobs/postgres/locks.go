@@ -22,10 +22,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
-// settling is the time after a start or crash of the server in which a free lock proves nothing about an earlier worker:
-// each worker must connect anew, and tries at least every reconnectLast.
-const settling = 3*time.Second + reconnectLast
-
 // workerLocks holds and tests the advisory session locks that show which workers live.
 type workerLocks struct {
 	conns     *connections

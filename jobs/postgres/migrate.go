@@ -39,8 +39,6 @@ const (
 	downward
 )
 
-const jobsTable = "sqluice_jobs"
-
 // migrateLock is the advisory lock of migrations: "sqluice" in ASCII.
 const migrateLock = 0x73716c75696365
 

@@ -1,3 +1,7 @@
+// Package postgres is the queue's engine on PostgreSQL (pgx): many machines share one queue.
+//
+// A process with workers keeps two connections beside its pool: one listens for notifications, one holds a lock that
+// shows that the worker lives. Leases and due times go by the server's clock.
 package postgres
 
 import (
@@ -11,26 +15,43 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// connectWithin is the longest time to make a connection unless the URL says connect_timeout: with a host that does not
-// answer at all, a connect would otherwise take minutes.
-const connectWithin = 10 * time.Second
+// Store is a queue in a PostgreSQL database. Make one with [Open] or [New], and close it when all runners have returned. Its methods
+// may be called concurrently.
+type Store struct {
+	sealed
+	backend *backend
+}
 
-const (
-	// pingAfter is the idle time after which a connection of the pool is checked before its next use. pgx checks after a second,
-	// one round trip for nearly every job of a service that adds jobs now and then. Statements on a lost connection are sent
-	// again on another one, except a lone claim, whose runner looks again.
-	pingAfter = askEvery
+// Open returns a store of the queue in the database that a URL names, as postgres://user:password@host:5432/name, with
+// a pool of its own. It does not connect yet, so that programs can start before their server: the first use does. It
+// does not migrate: see [github.com/sqluice/sqluice/jobs.Client.Migrate].
+//
+// Beside libpq's and pgx's parameters, such as sslmode and pool_max_conns, the URL takes the options of this package:
+// schema=NAME, pgbouncer=true, notify=false, poll=500ms. Errors never show a password.
+func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
+	return newStore(openBackend(ctx, url, opts...))
+}
 
-	// restedAfter is the idle time of a connection after which the first statement of a write has less time than other
-	// statements: a network may have dropped the connection without notice.
-	restedAfter = time.Second
+// New returns a store of the queue that uses an application's own pool, which the application closes. A process with
+// workers keeps two more connections beside it. Handlers that hold a connection while they wait for another can exhaust
+// the pool: give it a few more than the handlers that use it at once.
+func New(pool *pgxpool.Pool, opts ...Option) (*Store, error) {
+	return newStore(newBackendOn(pool, opts...))
+}
 
-	// promptly is the time of this first statement. It exceeds the transaction's lock_timeout: waiting for a lock is no silence.
-	promptly = 8 * time.Second
-)
+func newStore(b *backend, err error) (*Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Store{b.sealed, b}, nil
+}
+
+// Close ends the running work of the store and closes its connections, but not a pool that was given to [New].
+func (s *Store) Close() error { return s.backend.Close() }
 
 // openBackend implements Open.
 func openBackend(ctx context.Context, url string, opts ...Option) (*backend, error) {
@@ -82,26 +103,10 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 	return store, nil
 }
 
-// restedKey is the key under which a connection of the store's own pool records that it was idle before this use.
-const restedKey = "sqluice: rested"
-
-// watchPrompt begins to watch a write, or a quick read, on a connection: the server must answer its first statement promptly.
-func (s *connections) watchPrompt(ctx context.Context, conn *lentConn) *watch {
-	w := newWatch(ctx, s.options.silence)
-	rested, _ := conn.Conn().PgConn().CustomData()[restedKey].(bool)
-	if rested && !s.unprepared.Load() { // behind a pooler it may wait for a server connection
-		w.first = min(s.options.prompt, s.options.silence)
-	}
-	return w
-}
-
 // newBackendOn implements New.
 func newBackendOn(pool *pgxpool.Pool, opts ...Option) (*backend, error) {
 	store, err := newBackend(pool, opts)
-	if err != nil {
-		return nil, fmt.Errorf("new PostgreSQL store: %w", err)
-	}
-	return store, nil
+	return core.Result(store, err, "new PostgreSQL store")
 }
 
 func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
@@ -130,8 +135,9 @@ func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
 	s := &backend{conns: c, schema: &schema{conns: c}, inspecting: make(chan struct{}, inspections(pool.Config().MaxConns))}
 	s.sealed = engine.SealStore(s)
 	s.locks = &workerLocks{conns: c, now: s.Now}
-	s.hub, s.cursors, s.inserts = newHub(s), newCursors(time.Now, s.lookBelow), newInserts(s)
+	s.hub, s.cursors = newHub(c, s.Read), newCursors(time.Now, s.lookBelow)
 	s.writer = &writer{conns: c, hub: s.hub, ready: s.ready}
+	s.inserts = newInserts(inserter{s.writer, s.cursors})
 	return s, nil
 }
 

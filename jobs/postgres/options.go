@@ -108,6 +108,43 @@ func newOptions(opts []Option) (options, error) {
 	return o, errors.Join(o.faulty...)
 }
 
+// connectWithin is the longest time to make a connection unless the URL says connect_timeout: with a host that does not
+// answer at all, a connect would otherwise take minutes.
+const connectWithin = 10 * time.Second
+
+const (
+	// askEvery is the interval at which an idle connection is checked.
+	askEvery = 10 * time.Second
+
+	// answerWithin is the longest time for that check, and for making a new connection.
+	answerWithin = 5 * time.Second
+
+	// The bounds of the pause before a lost connection is replaced.
+	reconnectFirst = 10 * time.Millisecond
+	reconnectLast  = time.Second
+)
+
+const (
+	// pingAfter is the idle time after which a connection of the pool is checked before its next use. pgx checks after a second,
+	// one round trip for nearly every job of a service that adds jobs now and then. Statements on a lost connection are sent
+	// again on another one, except a lone claim, whose runner looks again.
+	pingAfter = askEvery
+
+	// restedAfter is the idle time of a connection after which the first statement of a write has less time than other
+	// statements: a network may have dropped the connection without notice.
+	restedAfter = time.Second
+
+	// promptly is the time of this first statement. It exceeds the transaction's lock_timeout: waiting for a lock is no silence.
+	promptly = 8 * time.Second
+)
+
+// settling is the time after a start or crash of the server in which a free lock proves nothing about an earlier worker:
+// each worker must connect anew, and tries at least every reconnectLast.
+const settling = 3*time.Second + reconnectLast
+
+// lastWord is the longest time for a hub's last notification, and for the last statement on an abandoned connection.
+const lastWord = 500 * time.Millisecond
+
 // parameters holds the URL parameters of the queue; all others are the server's.
 var parameters = map[string]func(value string) (Option, error){
 	"schema": func(value string) (Option, error) {

@@ -7,7 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/sqluice/sqluice/db"
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 	"github.com/sqluice/sqluice/internal/sqlfiles"
 )
@@ -20,31 +19,6 @@ func controlOn(name, identifier string) string {
 	return strings.ReplaceAll(control(name), "@name", pgx.Identifier{identifier}.Sanitize())
 }
 
-// querier returns the generated statements on a transaction.
-func (s *connections) querier(conn dbpostgres.DBTX, prepare bool) db.Querier {
-	return queries{dbpostgres.New(placed{conn, s, prepare})}
-}
-
-// reader returns them on a connection for reading. Those of runners, which look again and again, are prepared, and planned as in
-// the engine's own transactions.
-func (s *connections) reader(conn watched, prepare bool) db.Querier {
-	if !prepare || s.unprepared.Load() {
-		return s.querier(conn, false)
-	}
-	return s.querier(opening{watched: conn, ahead: planByIndexes}, true)
-}
-
-func planByIndexes(batch *pgx.Batch) func(pgx.BatchResults) error {
-	batch.Queue(control("plan_by_indexes"))
-	return takeOne
-}
-
-// takeOne reads the results of one statement that was sent ahead.
-func takeOne(results pgx.BatchResults) error {
-	_, err := results.Exec()
-	return err
-}
-
 // once returns the arguments of a statement that the server must not prepare.
 func once(args ...any) []any { return append([]any{pgx.QueryExecModeExec}, args...) }
 
@@ -53,7 +27,7 @@ func once(args ...any) []any { return append([]any{pgx.QueryExecModeExec}, args.
 // and behind a pooler the next connection may be another one.
 type placed struct {
 	conn    dbpostgres.DBTX
-	store   *connections
+	names   *namespace
 	prepare bool
 }
 
@@ -65,13 +39,13 @@ func (p placed) args(args []any) []any {
 }
 
 func (p placed) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	return p.conn.Exec(ctx, p.store.names.qualify(sql), p.args(args)...)
+	return p.conn.Exec(ctx, p.names.qualify(sql), p.args(args)...)
 }
 
 func (p placed) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	return p.conn.Query(ctx, p.store.names.qualify(sql), p.args(args)...)
+	return p.conn.Query(ctx, p.names.qualify(sql), p.args(args)...)
 }
 
 func (p placed) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	return p.conn.QueryRow(ctx, p.store.names.qualify(sql), p.args(args)...)
+	return p.conn.QueryRow(ctx, p.names.qualify(sql), p.args(args)...)
 }

@@ -8,18 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-)
 
-const (
-	// askEvery is the interval at which an idle connection is checked.
-	askEvery = 10 * time.Second
-
-	// answerWithin is the longest time for that check, and for making a new connection.
-	answerWithin = 5 * time.Second
-
-	// The bounds of the pause before a lost connection is replaced.
-	reconnectFirst = 10 * time.Millisecond
-	reconnectLast  = time.Second
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // held is a separate connection that a process keeps open.
@@ -188,4 +178,46 @@ func (s sessions) beforeConnect() func(context.Context, *pgx.ConnConfig) error {
 		return nil
 	}
 	return s.conns.pool.Config().BeforeConnect
+}
+
+// askClock uses its own connection: transactions, the caller's among them, may hold all of the pool's.
+func (s sessions) askClock(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if err := s.measureClock(ctx); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		s.conns.options.logger.Debug("the server's clock is not known", "error", translate(err))
+	}
+}
+
+func (s sessions) measureClock(ctx context.Context) error {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	var server int64
+	sent := s.conns.clock.instant()
+	err = conn.QueryRow(ctx, control("server_time"), pgx.QueryExecModeExec).Scan(&server)
+	if err == nil {
+		s.conns.clock.sample(server, sent, s.conns.clock.instant())
+	}
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// closeSoon closes a connection, and does not wait long for a server that does not answer.
+func closeSoon(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := core.Linger(ctx)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+// connectAsPool makes a connection with the pool's settings.
+func (s sessions) connectAsPool(ctx context.Context) (*pgx.Conn, error) {
+	config, before := s.conns.pool.Config().ConnConfig, s.conns.pool.Config().BeforeConnect
+	hearNotices(&config.Config)
+	if before != nil {
+		if err := before(ctx, config); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.ConnectConfig(ctx, config)
 }

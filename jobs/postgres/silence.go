@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -140,4 +141,41 @@ func (w watched) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 func (w watched) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	w.extend()
 	return w.conn.QueryRow(ctx, sql, args...)
+}
+
+// hanging holds the running commits that a live server has not confirmed for long. Its methods may be called concurrently.
+type hanging struct {
+	mu      sync.Mutex
+	commits map[*watch]struct{}
+	since   time.Time // when the first of them was added
+}
+
+// add records a hanging commit, unless it has ended. It reports whether it is the only one.
+func (h *hanging) add(w *watch) (first bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.ctx.Err() != nil {
+		return false
+	}
+	if h.commits == nil {
+		h.commits = map[*watch]struct{}{}
+	}
+	if first = len(h.commits) == 0; first {
+		h.since = time.Now()
+	}
+	h.commits[w] = struct{}{}
+	return first
+}
+
+// remove drops a commit whose watch has ended. For the last one it returns the time for which commits hung; otherwise 0.
+func (h *hanging) remove(w *watch) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, hung := h.commits[w]; !hung {
+		return 0
+	}
+	if delete(h.commits, w); len(h.commits) > 0 {
+		return 0
+	}
+	return max(time.Since(h.since), 1)
 }

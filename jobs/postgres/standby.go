@@ -3,16 +3,11 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/jobs"
 )
 
 // A server with synchronous standbys (synchronous_standby_names) writes a commit and then waits until they have it. When a client, a
@@ -69,88 +64,10 @@ func unreplicated(conn *pgx.Conn) bool { return conn.PgConn().CustomData()[unrep
 // errUnreplicated is the reason why the outcome of a commit is unknown although the server committed it.
 var errUnreplicated = errors.New("the server stopped waiting for its synchronous standbys, which may not have the commit")
 
-// confirm waits until the synchronous standbys have everything that the server has committed: a commit returns after earlier ones. It
-// returns nil only in the same life of the server, and if the wait was not cancelled. It uses its own connection, and waits no longer
-// than a write whose connection broke asks for its outcome.
-func (s outcomes) confirm(ctx context.Context, life string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.conns.options.asking, errSilent)
-	defer cancel()
-	if err := s.confirmOnce(ctx, life); err != nil {
-		return fmt.Errorf("%w: %w: %w", jobs.ErrUnknownOutcome, errUnreplicated, core.EndFirst(ctx, err))
-	}
-	return nil
-}
-
-func (s outcomes) confirmOnce(ctx context.Context, life string) error {
-	conn, err := sessions(s).connectAsPool(ctx)
-	if err != nil {
-		return err
-	}
-	defer closeSoon(ctx, conn)
-	if _, err := conn.Exec(ctx, control("begin"), once()...); err != nil {
-		return err
-	}
-	var position string
-	var same bool
-	if err := conn.QueryRow(ctx, control("log_record_in_life"), once(life)...).Scan(&position, &same); err != nil {
-		return err
-	}
-	if !same {
-		return errors.New("the server crashed or is another")
-	}
-	tag, err := conn.Exec(ctx, control("commit"), once()...)
-	switch {
-	case err != nil:
-		return err
-	case tag.String() != "COMMIT":
-		return errors.New("the server rolled a transaction back")
-	case unreplicated(conn):
-		return errUnreplicated
-	}
-	return nil
-}
-
 // durability reports whether the server has synchronous standbys, and returns the server's life.
 func durability(ctx context.Context, conn *pgx.Conn) (synchronous bool, life string, err error) {
 	err = conn.QueryRow(ctx, control("durability"), once()...).Scan(&synchronous, &life)
 	return synchronous, life, err
-}
-
-// hanging holds the running commits that a live server has not confirmed for long. Its methods may be called concurrently.
-type hanging struct {
-	mu      sync.Mutex
-	commits map[*watch]struct{}
-	since   time.Time // when the first of them was added
-}
-
-// add records a hanging commit, unless it has ended. It reports whether it is the only one.
-func (h *hanging) add(w *watch) (first bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if w.ctx.Err() != nil {
-		return false
-	}
-	if h.commits == nil {
-		h.commits = map[*watch]struct{}{}
-	}
-	if first = len(h.commits) == 0; first {
-		h.since = time.Now()
-	}
-	h.commits[w] = struct{}{}
-	return first
-}
-
-// remove drops a commit whose watch has ended. For the last one it returns the time for which commits hung; otherwise 0.
-func (h *hanging) remove(w *watch) time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if _, hung := h.commits[w]; !hung {
-		return 0
-	}
-	if delete(h.commits, w); len(h.commits) > 0 {
-		return 0
-	}
-	return max(time.Since(h.since), 1)
 }
 
 // commitHangs reports whether the server still works on a transaction's slow commit: then the connection is good, and giving it up would
@@ -183,11 +100,4 @@ func (t *transaction) commitHangs(w *watch) bool {
 			"after", time.Since(w.began).Round(time.Millisecond), "server_waits_for", waitsFor)
 	}
 	return true
-}
-
-// commitEnded logs that the server confirms commits again, after the last hanging commit.
-func (s outcomes) commitEnded(w *watch) {
-	if hung := s.conns.hung.remove(w); hung > 0 {
-		s.conns.options.logger.Info("no commit hangs any more", "after", hung.Round(time.Millisecond))
-	}
 }

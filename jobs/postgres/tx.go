@@ -47,22 +47,6 @@ func (t *callersTx) custom() map[string]any {
 	return nil
 }
 
-// identity says which database a connection leads to. It differs after a restart of the server, and between two servers with the same
-// files, such as one that was restored from the other's backup.
-type identity struct {
-	start    string // start time of the server; empty for a standby, which takes no writes
-	database string
-	address  string // for error texts
-}
-
-func (i *identity) values() []any { return []any{&i.start, &i.database, &i.address} }
-
-func (i identity) same(other identity) bool {
-	return i.start == "" || other.start == "" || i.start == other.start && i.database == other.database
-}
-
-func (i identity) String() string { return fmt.Sprintf("the database %s at %s", i.database, i.address) }
-
 // identityKey is the key under which a connection keeps its identity.
 const identityKey = "sqluice: identity"
 
@@ -114,14 +98,17 @@ var errForeignTx = errors.New("the transaction is not one made by postgres.Tx or
 var errNilTx = errors.New("the transaction is nil: begin one first")
 
 // transactions implements the part of the engine for callers' transactions.
-type transactions struct{ store *backend }
+type transactions struct {
+	conns *connections
+	hub   *hub
+	ready func(context.Context) error // checks the schema
+}
 
 // SQLTx implements [engine.Transactions].
 func (transactions) SQLTx(tx *sql.Tx) jobs.Tx { return SQLTx(tx) }
 
 // Join implements [engine.Transactions].
 func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
-	s := j.store
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return nil, errForeignTx
@@ -134,30 +121,30 @@ func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
 			return nil, err
 		}
 	}
-	if s.conns.self.Load() == nil { // also locates the queue
-		if err := s.conns.locateApart(context.Background()); err != nil {
+	if j.conns.self.Load() == nil { // also locates the queue
+		if err := j.conns.locateApart(context.Background()); err != nil {
 			return nil, fmt.Errorf("look at the queue's database: %w", err)
 		}
 	}
-	return s.conns.querier(callersConn{t, s}, false), nil
+	return j.conns.querier(callersConn{t, j}, false), nil
 }
 
 // callersConn is the connection of a caller's transaction, which is checked before its first statement. It translates its errors.
 type callersConn struct {
-	tx    *callersTx
-	store *backend
+	tx *callersTx
+	by transactions
 }
 
 // mean adds its meaning to an error. The transaction cannot go on after a duplicate id, but the next one can.
 func (c callersConn) mean(err error) error {
 	if sequenceOf(err) != "" {
-		c.store.hub.run(func() { sequences{c.store.conns}.mendSequences(c.store.hub.ctx) })
+		c.by.hub.run(func() { sequences{c.by.conns}.mendSequences(c.by.hub.ctx) })
 	}
 	return translate(err)
 }
 
 func (c callersConn) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	if err := c.store.conns.reaches(ctx, c.tx, nil); err != nil {
+	if err := c.by.conns.reaches(ctx, c.tx, nil); err != nil {
 		return pgconn.CommandTag{}, err
 	}
 	tag, err := c.tx.conn.Exec(ctx, sql, args...)
@@ -165,7 +152,7 @@ func (c callersConn) Exec(ctx context.Context, sql string, args ...any) (pgconn.
 }
 
 func (c callersConn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	if err := c.store.conns.reaches(ctx, c.tx, nil); err != nil {
+	if err := c.by.conns.reaches(ctx, c.tx, nil); err != nil {
 		return nil, err
 	}
 	rows, err := c.tx.conn.Query(ctx, sql, args...)
@@ -176,7 +163,7 @@ func (c callersConn) Query(ctx context.Context, sql string, args ...any) (pgx.Ro
 }
 
 func (c callersConn) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	if err := c.store.conns.reaches(ctx, c.tx, nil); err != nil {
+	if err := c.by.conns.reaches(ctx, c.tx, nil); err != nil {
 		return failedRow{err}
 	}
 	return callersRow{c.tx.conn.QueryRow(ctx, sql, args...), c}
@@ -200,13 +187,12 @@ func (r callersRow) Scan(values ...any) error { return r.conn.mean(r.Row.Scan(va
 // checks the isolation level: a snapshot that is older than a move of the queue does not show the row that closes the queue, and a job
 // would be left behind.
 func (j transactions) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.Signal, queue string) error {
-	s := j.store
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return errForeignTx
 	}
-	notifies := signals&core.WorkReady != 0 && !s.conns.options.silent
-	if t.looked.Load() && t.on.Load() == s.conns && !notifies {
+	notifies := signals&core.WorkReady != 0 && !j.conns.options.silent
+	if t.looked.Load() && t.on.Load() == j.conns && !notifies {
 		return nil
 	}
 	var level, encoding, position, nothing string
@@ -219,13 +205,13 @@ func (j transactions) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals co
 		// The server drops duplicates. (This code cannot: an earlier one may have been rolled back with a savepoint.) The
 		// message has no token, because this process must be notified of the commit too.
 		text := notification("", core.WorkReady, queue)
-		err = t.conn.QueryRow(ctx, control("isolation_notify"), once(s.conns.names.channel(), text)...).Scan(append(values, &nothing)...)
+		err = t.conn.QueryRow(ctx, control("isolation_notify"), once(j.conns.names.channel(), text)...).Scan(append(values, &nothing)...)
 	}
 	if err == nil {
 		err = checkClientEncoding(encoding)
 	}
 	if err == nil {
-		err = s.conns.reaches(ctx, t, &found)
+		err = j.conns.reaches(ctx, t, &found)
 	}
 	if err != nil {
 		return translate(err)
@@ -250,21 +236,20 @@ type ownTx struct {
 
 // BeginOwn implements [engine.Store].
 func (j transactions) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
-	s := j.store
-	if err := s.ready(ctx); err != nil {
+	if err := j.ready(ctx); err != nil {
 		return nil, core.EndFirst(ctx, err)
 	}
-	conn, err := s.conns.lend(func() (*pgxpool.Conn, error) { return s.conns.pool.Acquire(ctx) })
+	conn, err := j.conns.lend(func() (*pgxpool.Conn, error) { return j.conns.pool.Acquire(ctx) })
 	if err != nil {
-		return nil, core.EndFirst(ctx, s.conns.explain(ctx, err))
+		return nil, core.EndFirst(ctx, j.conns.explain(ctx, err))
 	}
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
 		conn.Release()
-		return nil, core.EndFirst(ctx, s.conns.explain(ctx, err))
+		return nil, core.EndFirst(ctx, j.conns.explain(ctx, err))
 	}
-	own := &ownTx{&callersTx{conn: tx}, tx, s.conns, conn.Release}
-	own.on.Store(s.conns)
+	own := &ownTx{&callersTx{conn: tx}, tx, j.conns, conn.Release}
+	own.on.Store(j.conns)
 	return own, nil
 }
 

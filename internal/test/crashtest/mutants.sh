@@ -206,7 +206,7 @@ postgres_rescue_fence() {
 postgres_busy_loop() { change internal/queue/runner/loop.go 's/min\(lookSoonest<<min\(l\.misses, 10\), lookLast\)/lookSoonest/'; }
 
 # A move waits for uncommitted writes, in any table.
-postgres_settle() { change jobs/postgres/move.go 's/"sqluice_job_errors", //'; }
+postgres_settle() { change jobs/postgres/upkeep.go 's/"sqluice_job_errors", //'; }
 
 # Waiting migrators keep no snapshot, and neither does the one that migrates.
 postgres_migrators() { change jobs/postgres/migrate.go 's/^\tnext := "rollback"$/\tnext := "server_time"/' 's/^\t\tnext = "no_timeouts".*$/\t\treturn true, nil/'; }

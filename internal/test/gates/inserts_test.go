@@ -16,7 +16,6 @@ import (
 var inserters = map[string]string{
 	"jobs/sqlite/insert.go":                       "Insert announces",
 	"jobs/postgres/insert.go":                     "Insert announces",
-	"jobs/postgres/group.go":                      "Insert announces",
 	"jobs/postgres/exchange.go":                   "a part of Insert, with a claim",
 	"internal/queue/lifecycle/insert.go":          "callers announce",
 	"internal/queue/lifecycle/unique.go":          "callers announce",

@@ -31,6 +31,49 @@ func (upkeep) Backup(context.Context, string) error {
 // BackupTo is not supported either.
 func (s upkeep) BackupTo(ctx context.Context, _ io.Writer) error { return s.Backup(ctx, "") }
 
+// EngineVersion names PostgreSQL and the server's version.
+func (s upkeep) EngineVersion(ctx context.Context) (string, error) {
+	var version string
+	if err := s.conns.query(ctx, &version, "server_version"); err != nil {
+		return "", err
+	}
+	return "PostgreSQL " + version, nil
+}
+
+// recountWithin is the time after which the connection of a recount's statement counts as lost.
+const recountWithin = 2 * time.Hour
+
+// Recount implements [engine.Store]. Its one statement reads its own snapshot and adds the missing counts as notes: it locks
+// nothing that other transactions write. It may run longer than other statements.
+func (s upkeep) Recount(ctx context.Context) (wrong int64, err error) {
+	err = s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
+		if err := t.unlimited(); err != nil {
+			return err
+		}
+		wrong, err = s.RecountIn(ctx, q)
+		return err
+	})
+	return wrong, err
+}
+
+// unlimited removes the timeouts of the transaction's statements, and begins the transaction if it has not begun.
+func (t *transaction) unlimited() error {
+	err := t.begin()
+	if err == nil {
+		err = t.exec("no_timeouts")
+	}
+	t.watch.silence = recountWithin
+	return err
+}
+
+// RecountIn implements [engine.Store].
+func (s upkeep) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
+	if err := q.LockCounts(ctx); err != nil {
+		return 0, err
+	}
+	return q.RecountJobs(ctx, core.Micros(s.now()))
+}
+
 // Settle takes and at once releases locks that conflict with every open transaction of a writer, and so waits for these.
 func (s upkeep) Settle(ctx context.Context) error {
 	for _, table := range []string{
