@@ -26,7 +26,7 @@ type backend struct {
 	cursors *cursors
 	inserts *groupcommit.Committer[*insert]
 
-	schema *schema
+	schema *migrator
 	locks  *workerLocks
 
 	inspecting chan struct{} // holds one value for each running inspection
@@ -63,6 +63,13 @@ func (s *backend) Inspect(ctx context.Context, fn func(context.Context, db.Queri
 // inspections returns the number of pool connections that inspections may use at once: half of them, so that runners and
 // enqueues keep the rest. A pool of one connection lends that one.
 func inspections(connections int32) int32 { return min(max(1, connections/2), 4) }
+
+// Write runs fn in a transaction. The end of ctx ends fn, also while it waits for a locked row, and a moment later the commit, whose
+// outcome is then unknown. If the connection breaks during the commit, the store asks the server for the outcome and returns it. Write
+// returns [jobs.ErrUnknownOutcome] only in the first case, and if the server cannot tell.
+func (s *backend) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, _ *transaction, q db.Querier) error { return fn(ctx, q) })
+}
 
 // ready checks the connection and the schema at first use.
 func (s *backend) ready(ctx context.Context) error {

@@ -53,6 +53,9 @@ func (s *connections) explain(ctx context.Context, err error) error {
 	return s.countNeeded(err)
 }
 
+// reruns is the number of runs of a transaction that collides with others or loses its connection before the commit.
+const reruns = 8
+
 // countNeeded adds to an error the number of connections that a worker needs, if the server has none left.
 func (s *connections) countNeeded(err error) error {
 	var e *pgconn.PgError

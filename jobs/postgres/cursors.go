@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -34,8 +33,8 @@ const (
 	looksEvery = time.Second
 	looksShare = 20
 
-	// behind is the time that cursors stay behind now, so that inserts of transactions up to this long are not skipped.
-	behind = time.Second
+	// cursorsBehind is the time that cursors stay behind now, so that inserts of transactions up to this long are not skipped.
+	cursorsBehind = time.Second
 
 	// mostPriorities is the number of priorities of a kind up to which cursors are worthwhile.
 	mostPriorities = 16
@@ -58,17 +57,17 @@ type cursorKey struct{ queue, kinds string }
 
 // cursor is the state of one queue and list of kinds.
 type cursor struct {
-	slow    int                        // slow looks from the beginning in a row
-	claims  int                        // jobs claimed since dead entries were found to be few
-	from    map[string]map[int64]place // kind, priority: where to begin
-	looking bool                       // a look below the cursors is scheduled or running
-	missed  bool                       // a claim during that look may have missed a job below the cursors
-	again   time.Time                  // when to look below the cursors next
-	givenUp int                        // number of times that from was dropped
+	slow        int                        // slow looks from the beginning in a row
+	jobsClaimed int                        // jobs claimed since dead entries were found to be few
+	from        map[string]map[int64]place // kind, priority: where to begin
+	looking     bool                       // a look below the cursors is scheduled or running
+	missed      bool                       // a claim during that look may have missed a job below the cursors
+	again       time.Time                  // when to look below the cursors next
+	givenUp     int                        // number of times that from was dropped
 }
 
 // isOn reports whether looks begin at the cursors.
-func (q *cursor) isOn() bool { return q.slow >= slowLooks || q.claims >= manyClaims }
+func (q *cursor) isOn() bool { return q.slow >= slowLooks || q.jobsClaimed >= manyClaims }
 
 func (q *cursor) giveUp() {
 	clear(q.from)
@@ -255,7 +254,7 @@ func (f *cursors) lookedBelow(key cursorKey, took time.Duration, found bool) boo
 		q.slow = 0 // vacuum has removed the entries
 	}
 	if took < quickLook {
-		q.claims = 0
+		q.jobsClaimed = 0
 	}
 	if found {
 		q.giveUp()
@@ -278,11 +277,11 @@ func (f *cursors) giveUp() {
 // claimed records, after the commit, how far a queue's jobs have been claimed. Among jobs that fell due less than a second ago
 // there may be more, from transactions that are still open.
 func (f *cursors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
-	latest := place{runAfter: now - behind.Microseconds()}
+	latest := place{runAfter: now - cursorsBehind.Microseconds()}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := f.queues[v.key]
-	q.claims += len(rows)
+	q.jobsClaimed += len(rows)
 	if q.givenUp != v.givenUp {
 		return // there may be a job before the claimed ones
 	}

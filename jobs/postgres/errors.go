@@ -99,9 +99,9 @@ func largest(e *pgconn.PgError) error {
 }
 
 // oneLine returns statements of sql/control on one line.
-func oneLine(statements ...string) string {
+func oneLine(names ...string) string {
 	var texts []string
-	for _, name := range statements {
+	for _, name := range names {
 		texts = append(texts, control(name))
 	}
 	return strings.Join(texts, "; ")

@@ -42,8 +42,8 @@ const (
 // migrateLock is the advisory lock of migrations: "sqluice" in ASCII.
 const migrateLock = 0x73716c75696365
 
-// schema migrates a database.
-type schema struct {
+// migrator migrates a database.
+type migrator struct {
 	conns *connections
 
 	usable atomic.Bool  // the schema was found to be right
@@ -54,10 +54,10 @@ type schema struct {
 const lookAgain = 30
 
 // briefly reports whether reading the version is enough.
-func (s *schema) briefly() bool { return s.asked.Add(1)%lookAgain != 0 && s.usable.Load() }
+func (s *migrator) briefly() bool { return s.asked.Add(1)%lookAgain != 0 && s.usable.Load() }
 
 // Schema implements [engine.Store]. It reads goose's table without creating it, and the server's clock with it.
-func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
+func (s *migrator) Schema(ctx context.Context) (found engine.Schema, err error) {
 	known, err := migrations()
 	if err != nil {
 		return found, err
@@ -72,7 +72,7 @@ func (s *schema) Schema(ctx context.Context) (found engine.Schema, err error) {
 }
 
 // wholeSchema is Schema for a database about which nothing is known yet.
-func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found engine.Schema, err error) {
+func (s *migrator) wholeSchema(ctx context.Context, known migration.Set) (found engine.Schema, err error) {
 	found = engine.Schema{Want: known.Newest()}
 	l, err := s.conns.locate(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *schema) wholeSchema(ctx context.Context, known migration.Set) (found en
 }
 
 // versions reads the versions of a schema that may be older than the table in which migrations list the programs that run on them.
-func (s *schema) versions(ctx context.Context, known migration.Set) (engine.Schema, error) {
+func (s *migrator) versions(ctx context.Context, known migration.Set) (engine.Schema, error) {
 	found, err := s.read(ctx, known, "schema_versions", false)
 	if !isNoTable(err) {
 		return found, err
@@ -125,7 +125,7 @@ func (s *schema) versions(ctx context.Context, known migration.Set) (engine.Sche
 }
 
 // checkEarlier returns an error when the queue in the schema is one of an earlier build.
-func (s *schema) checkEarlier(l location) error {
+func (s *migrator) checkEarlier(l location) error {
 	if !slices.Contains(l.earlier, s.conns.names.at().schema) {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (s *schema) checkEarlier(l location) error {
 }
 
 // read reads the versions and the server's time by a statement. Unprepared, half of its cost on the server is parsing and planning.
-func (s *schema) read(ctx context.Context, known migration.Set, statement string, prepare bool) (found engine.Schema, err error) {
+func (s *migrator) read(ctx context.Context, known migration.Set, statement string, prepare bool) (found engine.Schema, err error) {
 	var args []any
 	if !prepare {
 		args = once()
@@ -156,7 +156,7 @@ func (s *schema) read(ctx context.Context, known migration.Set, statement string
 
 // checkRowSecurity returns an error when policies hide rows of the queue from this role. The queue would take hidden rows for missing
 // ones: no jobs, no paused queue, no schema.
-func (s *schema) checkRowSecurity(ctx context.Context) error {
+func (s *migrator) checkRowSecurity(ctx context.Context) error {
 	var tables, role string
 	if err := s.conns.queryRow(ctx, "row_security", once(s.conns.names.table(versionTable)), &tables, &role); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (s *schema) checkRowSecurity(ctx context.Context) error {
 }
 
 // Migrate implements [engine.Store].
-func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) {
+func (s *migrator) Migrate(ctx context.Context) (done engine.Migrated, err error) {
 	done.Adopted, err = s.migrate(ctx, upward, func(p *goose.Provider) error {
 		results, err := p.Up(ctx)
 		for _, r := range results {
@@ -187,7 +187,7 @@ func (s *schema) Migrate(ctx context.Context) (done engine.Migrated, err error) 
 }
 
 // MigrateDown implements [engine.Store].
-func (s *schema) MigrateDown(ctx context.Context) (string, error) {
+func (s *migrator) MigrateDown(ctx context.Context) (string, error) {
 	var name string
 	_, err := s.migrate(ctx, downward, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
@@ -206,7 +206,7 @@ func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 }
 
 // undoProject undoes the last migration of the project.
-func (s *schema) undoProject(ctx context.Context, p *goose.Provider) (*goose.MigrationResult, error) {
+func (s *migrator) undoProject(ctx context.Context, p *goose.Provider) (*goose.MigrationResult, error) {
 	found, err := s.Schema(ctx)
 	if err != nil || found.Applied == 0 {
 		return nil, err
@@ -216,7 +216,7 @@ func (s *schema) undoProject(ctx context.Context, p *goose.Provider) (*goose.Mig
 
 // migrate holds a lock while goose runs: of several concurrent goose.Up all but one would fail. Lock and goose use
 // their own connections; goose's search_path is the queue's schema.
-func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
+func (s *migrator) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	if err := s.conns.look(ctx); err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (s *schema) migrate(ctx context.Context, to direction, run func(*goose.Prov
 }
 
 // migrateLocked adopts tables without versions, and then runs goose on a schema. The caller holds the lock of migrations.
-func (s *schema) migrateLocked(ctx context.Context, found engine.Schema, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
+func (s *migrator) migrateLocked(ctx context.Context, found engine.Schema, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	var synchronous bool
 	var life string
 	if err := s.conns.queryRow(ctx, "durability", once(), &synchronous, &life); err != nil {
@@ -277,7 +277,7 @@ const scratchSchema = "sqluice_scratch"
 
 // adopt compares the queue's tables, which have no versions, with the tables that the migrations create in a scratch schema, and records
 // the versions of the schema that they equal. The caller holds the lock of migrations.
-func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
+func (s *migrator) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
 	known, err := migrations()
 	if err != nil {
 		return nil, err
@@ -304,7 +304,7 @@ func (s *schema) adopt(ctx context.Context) (adopted *engine.Adoption, err error
 }
 
 // match returns the version of the schema that the queue's schema equals. It rolls back everything that it creates.
-func (s *schema) match(ctx context.Context, pool *stdsql.DB, known migration.Set) (match adoption.Match, err error) {
+func (s *migrator) match(ctx context.Context, pool *stdsql.DB, known migration.Set) (match adoption.Match, err error) {
 	err = adoption.InTransaction(ctx, pool, func(tx *stdsql.Tx) error {
 		have, err := partsOf(ctx, tx, s.conns.names.at().schema)
 		if err != nil {
@@ -339,7 +339,7 @@ func partsOf(ctx context.Context, tx *stdsql.Tx, schema string) ([]adoption.Part
 }
 
 // runGoose calls run with a provider on connections that it closes afterwards.
-func (s *schema) runGoose(run func(*goose.Provider) error) error {
+func (s *migrator) runGoose(run func(*goose.Provider) error) error {
 	files, err := migrationFiles()
 	if err != nil {
 		return err
@@ -358,7 +358,7 @@ func (s *schema) runGoose(run func(*goose.Provider) error) error {
 // waitForMigrations waits for the lock that excludes other migrations. It polls for it, with no statement open in
 // between: a snapshot, of the waiting session or of the holder, would block an index build by CREATE INDEX CONCURRENTLY
 // for ever.
-func (s *schema) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
+func (s *migrator) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
 	try := tryMigrationLock
 	if s.conns.pooled.Load() {
 		try = tryBehindPooler
@@ -403,7 +403,7 @@ func tryBehindPooler(ctx context.Context, conn *pgx.Conn) (taken bool, err error
 }
 
 // migrationPool returns the connections for goose.
-func (s *schema) migrationPool() *stdsql.DB {
+func (s *migrator) migrationPool() *stdsql.DB {
 	config := s.conns.session.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
 	var opts []stdlib.OptionOpenDB
@@ -425,7 +425,7 @@ func (s *schema) migrationPool() *stdsql.DB {
 
 // prepareSchema creates the queue's schema if it is missing, and refuses one in which names of the queue are taken. The
 // first migration refuses it as well, but by then goose has created its own table.
-func (s *schema) prepareSchema(ctx context.Context) error {
+func (s *migrator) prepareSchema(ctx context.Context) error {
 	var taken string
 	if err := s.conns.query(ctx, &taken, "taken_names", s.conns.names.at().schema); err != nil {
 		return err

@@ -34,7 +34,7 @@ func checkSchemaName(name string) error {
 // search_path: in the application's own transactions and behind a pooler it is not the queue's.
 type namespace struct {
 	schema string                    // named by the application; empty: where locate finds the queue
-	place  atomic.Pointer[placement] // nil while it is not known
+	known  atomic.Pointer[placement] // nil while it is not known
 }
 
 // placement is the schema of the queue.
@@ -45,12 +45,12 @@ type placement struct {
 }
 
 func (n *namespace) at() *placement {
-	if p := n.place.Load(); p != nil {
+	if p := n.known.Load(); p != nil {
 		return p
 	}
 	p := &placement{schema: n.schema}
 	if n.schema != "" {
-		n.place.CompareAndSwap(nil, p)
+		n.known.CompareAndSwap(nil, p)
 	}
 	return p
 }
@@ -58,7 +58,7 @@ func (n *namespace) at() *placement {
 // settle records the queue's schema.
 func (n *namespace) settle(schema, current string) {
 	if p := n.at(); p.schema != schema || p.current != current {
-		n.place.Store(&placement{schema: schema, current: current})
+		n.known.Store(&placement{schema: schema, current: current})
 	}
 }
 

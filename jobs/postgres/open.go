@@ -132,7 +132,7 @@ func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
 		}
 	}
 	useUTF8(c.session)
-	s := &backend{conns: c, schema: &schema{conns: c}, inspecting: make(chan struct{}, inspections(pool.Config().MaxConns))}
+	s := &backend{conns: c, schema: &migrator{conns: c}, inspecting: make(chan struct{}, inspections(pool.Config().MaxConns))}
 	s.sealed = engine.SealStore(s)
 	s.locks = &workerLocks{conns: c, now: s.Now}
 	s.hub, s.cursors = newHub(c, s.Read), newCursors(time.Now, s.lookBelow)

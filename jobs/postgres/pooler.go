@@ -128,22 +128,22 @@ func (s sessions) hearsNotifications(ctx context.Context) (heard bool, err error
 	if backends[0] == backends[1] {
 		return false, nil
 	}
-	listener, notifier := clients[0], clients[1]
+	hearing, telling := clients[0], clients[1]
 	channel := "sqluice_probe_" + strings.ToLower(rand.Text())
-	if _, err := listener.Exec(ctx, controlOn("listen", channel), pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := hearing.Exec(ctx, controlOn("listen", channel), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return false, err
 	}
-	if _, err := notifier.Exec(ctx, control("notify"), once(channel, "")...); err != nil {
+	if _, err := telling.Exec(ctx, control("notify"), once(channel, "")...); err != nil {
 		return false, err
 	}
 	waiting, stop := context.WithTimeout(ctx, heardWithin)
 	defer stop()
-	if _, err = listener.WaitForNotification(waiting); err == nil {
+	if _, err = hearing.WaitForNotification(waiting); err == nil {
 		return true, nil
 	}
 	if waiting.Err() != nil && ctx.Err() == nil {
 		// The pooler's connection listens now, probably the same server connection.
-		_, err = notifier.Exec(ctx, controlOn("unlisten", channel), pgx.QueryExecModeSimpleProtocol)
+		_, err = telling.Exec(ctx, controlOn("unlisten", channel), pgx.QueryExecModeSimpleProtocol)
 	}
 	return false, err
 }

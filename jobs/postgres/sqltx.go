@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // sqlTx runs the generated statements, which are made for pgx, in a transaction of database/sql.
@@ -48,24 +47,15 @@ func plain(args []any) []any {
 	return args
 }
 
-// sqlRows adapts rows of database/sql to the generated code, which uses Next and Scan only.
+// sqlRows adapts rows of database/sql to the generated code, which calls no method of the embedded nil interface: database/sql lacks the
+// results of those.
 type sqlRows struct {
+	pgx.Rows
 	rows *sql.Rows
 	err  error // of Close
 }
-
-var _ pgx.Rows = (*sqlRows)(nil)
 
 func (r *sqlRows) Close()                   { r.err = errors.Join(r.err, r.rows.Close()) }
 func (r *sqlRows) Err() error               { return errors.Join(r.rows.Err(), r.err) }
 func (r *sqlRows) Next() bool               { return r.rows.Next() }
 func (r *sqlRows) Scan(values ...any) error { return r.rows.Scan(values...) }
-
-// The generated code does not call these methods; database/sql lacks their results.
-
-func (r *sqlRows) CommandTag() pgconn.CommandTag                { return pgconn.CommandTag{} }
-func (r *sqlRows) FieldDescriptions() []pgconn.FieldDescription { return nil }
-func (r *sqlRows) Values() ([]any, error)                       { return nil, errors.ErrUnsupported }
-func (r *sqlRows) RawValues() [][]byte                          { return nil }
-func (r *sqlRows) Conn() *pgx.Conn                              { return nil }
-func (r *sqlRows) TypeMap() *pgtype.Map                         { return nil }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -68,36 +67,4 @@ var errUnreplicated = errors.New("the server stopped waiting for its synchronous
 func durability(ctx context.Context, conn *pgx.Conn) (synchronous bool, life string, err error) {
 	err = conn.QueryRow(ctx, control("durability"), once()...).Scan(&synchronous, &life)
 	return synchronous, life, err
-}
-
-// commitHangs reports whether the server still works on a transaction's slow commit: then the connection is good, and giving it up would
-// cancel the server's wait. It logs the first of such commits. It returns false in a closed store.
-func (t *transaction) commitHangs(w *watch) bool {
-	if t.store.conns.closing.Load() {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(w.ctx, t.store.conns.options.prompt)
-	defer cancel()
-	defer context.AfterFunc(w.caller, cancel)()
-	var waitsFor string
-	conn, err := sessions{t.store.conns}.connectAsPool(ctx)
-	switch {
-	case hasCode(err, codeTooMany): // the server itself answered
-	case err != nil:
-		return false
-	default:
-		defer closeSoon(ctx, conn)
-		var status transactionStatus
-		err := conn.QueryRow(ctx, control("transaction_status"), once(t.id, t.life)...).Scan(status.values()...)
-		if err != nil || status.name != inProgress || !status.sameLife {
-			return false
-		}
-		// A role without the right to see it gets a log entry without it.
-		_ = conn.QueryRow(ctx, control("transaction_waits"), once(t.id)...).Scan(&waitsFor)
-	}
-	if t.store.conns.hung.add(w) {
-		t.store.conns.options.logger.Warn("commits hang: the server does not confirm them. A worker claims nothing until it does",
-			"after", time.Since(w.began).Round(time.Millisecond), "server_waits_for", waitsFor)
-	}
-	return true
 }

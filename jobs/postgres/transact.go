@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
@@ -18,16 +17,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
-
-// reruns is the number of runs of a transaction that collides with others or loses its connection before the commit.
-const reruns = 8
-
-// Write runs fn in a transaction. The end of ctx ends fn, also while it waits for a locked row, and a moment later the commit, whose
-// outcome is then unknown. If the connection breaks during the commit, the store asks the server for the outcome and returns it. Write
-// returns [jobs.ErrUnknownOutcome] only in the first case, and if the server cannot tell.
-func (s *backend) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.writer.write(ctx, 1, s.writer.transact, func(ctx context.Context, _ *transaction, q db.Querier) error { return fn(ctx, q) })
-}
 
 // writer runs transactions on the pool. The hub's token marks their notifications.
 type writer struct {
@@ -113,7 +102,7 @@ func (s *writer) transactUntil(ctx, committing context.Context, fn statements) (
 		}
 	}()
 	t.direct = opening{watched: watched{conn.Conn(), w}, ahead: t.beginWith, first: t.begin, mode: s.conns.mode}
-	t.placed = placed{t.direct, s.conns, prepare}
+	t.placed = placed{t.direct, s.conns.names, prepare}
 	if brief {
 		if err := t.exec("wait_briefly"); err != nil {
 			return false, err
@@ -147,6 +136,38 @@ func (t *transaction) abandon(panicked any, err error) error {
 		return fmt.Errorf("panic in a write: %v", panicked)
 	}
 	return err
+}
+
+// commitHangs reports whether the server still works on a transaction's slow commit: then the connection is good, and giving it up would
+// cancel the server's wait. It logs the first of such commits. It returns false in a closed store.
+func (t *transaction) commitHangs(w *watch) bool {
+	if t.store.conns.closing.Load() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, t.store.conns.options.prompt)
+	defer cancel()
+	defer context.AfterFunc(w.caller, cancel)()
+	var waitsFor string
+	conn, err := sessions{t.store.conns}.connectAsPool(ctx)
+	switch {
+	case hasCode(err, codeTooMany): // the server itself answered
+	case err != nil:
+		return false
+	default:
+		defer closeSoon(ctx, conn)
+		var status transactionStatus
+		err := conn.QueryRow(ctx, control("transaction_status"), once(t.id, t.life)...).Scan(status.values()...)
+		if err != nil || status.name != inProgress || !status.sameLife {
+			return false
+		}
+		// A role without the right to see it gets a log entry without it.
+		_ = conn.QueryRow(ctx, control("transaction_waits"), once(t.id)...).Scan(&waitsFor)
+	}
+	if t.store.conns.hung.add(w) {
+		t.store.conns.options.logger.Warn("commits hang: the server does not confirm them. A worker claims nothing until it does",
+			"after", time.Since(w.began).Round(time.Millisecond), "server_waits_for", waitsFor)
+	}
+	return true
 }
 
 // transaction is a transaction on a connection of the pool. It builds its own batches to save round trips: BEGIN goes
@@ -226,7 +247,7 @@ func (t *transaction) begin() error {
 	}
 	t.begun = true
 	sent := t.store.conns.clock.instant()
-	results, err := t.batch(statement("begin"), statement("transaction"))
+	results, err := t.batch(newCommand("begin"), newCommand("transaction"))
 	if err != nil {
 		return err
 	}
@@ -303,12 +324,12 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	if !t.prepare {
 		var list []command
 		if t.acknowledges() {
-			list = append(list, statement("log_record"))
+			list = append(list, newCommand("log_record"))
 		}
 		for _, queue := range t.added {
-			list = append(list, statement("notify", channel, notification(t.store.hub.token, core.WorkReady, queue)))
+			list = append(list, newCommand("notify", channel, notification(t.store.hub.token, core.WorkReady, queue)))
 		}
-		results, err := t.batch(append(list, statement("commit"))...)
+		results, err := t.batch(append(list, newCommand("commit"))...)
 		if err != nil {
 			return pgconn.CommandTag{}, err
 		}
@@ -343,7 +364,7 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 }
 
 func (t *transaction) exec(name string) error {
-	_, err := t.batch(statement(name))
+	_, err := t.batch(newCommand(name))
 	return err
 }
 
@@ -353,7 +374,7 @@ type command struct {
 	args [][]byte
 }
 
-func statement(name string, args ...string) command {
+func newCommand(name string, args ...string) command {
 	c := command{sql: control(name)}
 	for _, arg := range args {
 		c.args = append(c.args, []byte(arg))
@@ -369,81 +390,4 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 		b.ExecParams(c.sql, c.args, nil, nil, nil)
 	}
 	return t.conn.Conn().PgConn().ExecBatch(t.watch.ctx, &b).ReadAll()
-}
-
-// outcomes asks the server for the outcomes of transactions.
-type outcomes struct{ conns *connections }
-
-// wasCommitted asks the server for the outcome of a transaction whose connection was lost. It blocks while the transaction may
-// still be running there, or while the server is away, until ctx ends.
-//
-// A server that crashed forgets the transactions that it had not begun to write to disk, and a promoted standby may never have
-// received them; both assign their numbers again. So the answer counts only in the same life of the server. Its statistics
-// identify the life: a crash resets them, and each server has separate ones. (After a manual reset the existing connections
-// belong to an earlier life: the outcome of a commit that such a connection loses is unknown.)
-func (s outcomes) wasCommitted(ctx context.Context, id int64, life string) (bool, error) {
-	s.conns.renew() // the others may be lost without notice
-	ctx, cancel := context.WithTimeoutCause(ctx, s.conns.options.asking, errSilent)
-	defer cancel()
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		status, silent, err := s.askStatus(ctx, id, life)
-		switch {
-		case err == nil:
-			if committed, known, err := status.outcome(); known {
-				return committed, err
-			}
-		case neverGiven(err):
-			return false, nil
-		case !lost(err) && !silent && ctx.Err() == nil:
-			return false, err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return false, errors.Join(context.Cause(ctx), err)
-		}
-	}
-}
-
-// transactionStatus is the server's answer about a transaction.
-type transactionStatus struct {
-	name     string // a word of transaction_status.sql
-	sameLife bool   // same life of the server
-}
-
-// inProgress is the name of a transaction that has not ended.
-const inProgress = "in progress"
-
-func (s *transactionStatus) values() []any { return []any{&s.name, &s.sameLife} }
-
-// outcome returns whether the transaction was committed, or an error if the server cannot tell. known is false if a later
-// answer may say more: the transaction may be running, or a standby may lag behind and become the server.
-func (s transactionStatus) outcome() (committed, known bool, err error) {
-	switch s.name {
-	case "committed":
-		if !s.sameLife {
-			return false, true, errors.New("the server crashed or is another, and may have given the transaction's number to another transaction")
-		}
-		return true, true, nil
-	case "aborted":
-		return false, true, nil
-	case "forgotten":
-		return false, true, errors.New("the server has forgotten the transaction")
-	}
-	return false, false, nil
-}
-
-// askStatus asks once for the outcome of a transaction. silent reports that the connection did not answer in time: another one may.
-func (s outcomes) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
-	conn, err := s.conns.lend(func() (*pgxpool.Conn, error) { return s.conns.pool.Acquire(ctx) })
-	if err != nil {
-		return status, false, err
-	}
-	defer conn.Release()
-	ctx, cancel := context.WithTimeout(ctx, s.conns.options.prompt)
-	defer cancel()
-	err = conn.QueryRow(ctx, control("transaction_status"), once(id, life)...).Scan(status.values()...)
-	return status, ctx.Err() != nil, err
 }

@@ -131,7 +131,7 @@ func (s upkeep) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 func (upkeep) FreeIDs(context.Context, db.Querier) error { return nil }
 
 // Columns implements [engine.Store].
-func (s *schema) Columns(ctx context.Context) ([]engine.Column, error) {
+func (s *migrator) Columns(ctx context.Context) ([]engine.Column, error) {
 	if err := s.conns.located(ctx); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *schema) Columns(ctx context.Context) ([]engine.Column, error) {
 }
 
 // ReadColumn implements [engine.Store].
-func (s *schema) ReadColumn(ctx context.Context, c engine.Column, after, n int64) (values []engine.ColumnValue, err error) {
+func (s *migrator) ReadColumn(ctx context.Context, c engine.Column, after, n int64) (values []engine.ColumnValue, err error) {
 	err = s.onColumn(ctx, func(conn *lentConn) error {
 		var list string
 		if err := conn.QueryRow(ctx, s.columnStatement("read_column", c), once(after, n)...).Scan(&list); err != nil {
@@ -156,7 +156,7 @@ func (s *schema) ReadColumn(ctx context.Context, c engine.Column, after, n int64
 }
 
 // WriteColumn implements [engine.Store].
-func (s *schema) WriteColumn(ctx context.Context, c engine.Column, values []engine.ColumnValue) error {
+func (s *migrator) WriteColumn(ctx context.Context, c engine.Column, values []engine.ColumnValue) error {
 	list, err := json.Marshal(values)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *schema) WriteColumn(ctx context.Context, c engine.Column, values []engi
 }
 
 // onColumn runs fn on a connection.
-func (s *schema) onColumn(ctx context.Context, fn func(*lentConn) error) error {
+func (s *migrator) onColumn(ctx context.Context, fn func(*lentConn) error) error {
 	conn, err := s.conns.acquire(ctx)
 	if err != nil {
 		return err
@@ -178,6 +178,6 @@ func (s *schema) onColumn(ctx context.Context, fn func(*lentConn) error) error {
 }
 
 // columnStatement returns a statement of sql/control with the names of a table and a column of it.
-func (s *schema) columnStatement(name string, c engine.Column) string {
+func (s *migrator) columnStatement(name string, c engine.Column) string {
 	return strings.NewReplacer("@table", s.conns.names.table(c.Table), "@column", pgx.Identifier{c.Name}.Sanitize()).Replace(control(name))
 }

@@ -15,8 +15,9 @@ import (
 // lifecycle run inside Store.InsertWith, which announces them: see announced.
 var inserters = map[string]string{
 	"jobs/sqlite/insert.go":                       "Insert announces",
+	"jobs/sqlite/recount.go":                      "the row is removed again",
 	"jobs/postgres/insert.go":                     "Insert announces",
-	"jobs/postgres/exchange.go":                   "a part of Insert, with a claim",
+	"jobs/postgres/claim.go":                      "a part of Insert, with a claim",
 	"internal/queue/lifecycle/insert.go":          "callers announce",
 	"internal/queue/lifecycle/unique.go":          "callers announce",
 	"internal/test/costs/benchmark_statements.go": "a benchmark without a worker",
