@@ -118,12 +118,12 @@ func faultOfPlace(root string, found map[string][]string, p place) string {
 func TestBadPlacesAreFound(t *testing.T) {
 	found := declarations(t)
 	for _, test := range []struct{ identifier, file, wanted string }{
-		{"withDefaults", "jobs/runner.go", ""},
+		{"withDefaults", "jobs/config.go", ""},
 		{"ClaimJobs", "sql/queries/sqlite/claim.sql", ""},
 		{"scheduler", "internal/queue/maintenance/scheduler.go", ""},
-		{"withDefaults", "jobs/client.go", "declared in jobs/runner.go"},
+		{"withDefaults", "jobs/client.go", "declared in jobs/config.go"},
 		{"withDefaults", "jobs/nothing.go", "there is no such file; update the row"},
-		{"noSuchIdentifier", "jobs/runner.go", "no file declares the identifier"},
+		{"noSuchIdentifier", "jobs/config.go", "no file declares the identifier"},
 	} {
 		fault := faultOfPlace(root(t), found, place{test.identifier, test.file})
 		if (fault == "") != (test.wanted == "") || !strings.Contains(fault, test.wanted) {
