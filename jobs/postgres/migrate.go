@@ -6,8 +6,6 @@ import (
 	stdsql "database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -22,21 +20,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/migration"
-	"github.com/sqluice/sqluice/sql"
-)
-
-// versionTable is goose's table for the queue; its own name keeps it apart from an application's migrations.
-const versionTable = "sqluice_migrations"
-
-// earlierVersionTable is the name that goose's table had in earlier builds of sqluice.
-const earlierVersionTable = "sqluice_goose_version"
-
-// direction says whether migrations are applied or undone.
-type direction int
-
-const (
-	upward direction = iota
-	downward
 )
 
 // migrateLock is the advisory lock of migrations: "sqluice" in ASCII.
@@ -58,7 +41,7 @@ func (s *migrator) briefly() bool { return s.asked.Add(1)%lookAgain != 0 && s.us
 
 // Schema implements [engine.Store]. It reads goose's table without creating it, and the server's clock with it.
 func (s *migrator) Schema(ctx context.Context) (found engine.Schema, err error) {
-	known, err := migrations()
+	known, err := migration.Of("postgres")
 	if err != nil {
 		return found, err
 	}
@@ -104,7 +87,7 @@ func (s *migrator) wholeSchema(ctx context.Context, known migration.Set) (found 
 	// Another process may have committed the first migration in between.
 	if l, err = s.conns.locate(ctx); err == nil && !slices.Contains(l.jobs, s.conns.names.at().schema) {
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table %s), which cannot be migrated: use another database or schema, or drop its tables",
-			versionTable, found.Applied, jobsTable)
+			migration.VersionTable, found.Applied, jobsTable)
 	}
 	return found, err
 }
@@ -130,7 +113,7 @@ func (s *migrator) checkEarlier(l location) error {
 		return nil
 	}
 	return fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another database or schema, or drop its tables",
-		earlierVersionTable)
+		migration.EarlierVersionTable)
 }
 
 // read reads the versions and the server's time by a statement. Unprepared, half of its cost on the server is parsing and planning.
@@ -149,7 +132,7 @@ func (s *migrator) read(ctx context.Context, known migration.Set, statement stri
 		s.conns.clock.sample(server, sent, s.conns.clock.instant())
 		return known.Compare(applied, recorded)
 	case errors.As(err, &e) && e.Code == codeNoColumn:
-		err = fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another schema", err, versionTable)
+		err = fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another schema", err, migration.VersionTable)
 	}
 	return engine.Schema{Want: known.Newest()}, err
 }
@@ -158,7 +141,7 @@ func (s *migrator) read(ctx context.Context, known migration.Set, statement stri
 // ones: no jobs, no paused queue, no schema.
 func (s *migrator) checkRowSecurity(ctx context.Context) error {
 	var tables, role string
-	if err := s.conns.queryRow(ctx, "row_security", once(s.conns.names.table(versionTable)), &tables, &role); err != nil {
+	if err := s.conns.queryRow(ctx, "row_security", once(s.conns.names.table(migration.VersionTable)), &tables, &role); err != nil {
 		return err
 	}
 	if tables != "" {
@@ -170,11 +153,8 @@ func (s *migrator) checkRowSecurity(ctx context.Context) error {
 
 // Migrate implements [engine.Store].
 func (s *migrator) Migrate(ctx context.Context) (done engine.Migrated, err error) {
-	done.Adopted, err = s.migrate(ctx, upward, func(p *goose.Provider) error {
-		results, err := p.Up(ctx)
-		for _, r := range results {
-			done.Names = append(done.Names, filepath.Base(r.Source.Path))
-		}
+	done.Adopted, err = s.migrate(ctx, false, func(p *goose.Provider) (err error) {
+		done.Names, err = migration.RunUp(ctx, p)
 		return err
 	})
 	if err == nil {
@@ -187,36 +167,17 @@ func (s *migrator) Migrate(ctx context.Context) (done engine.Migrated, err error
 }
 
 // MigrateDown implements [engine.Store].
-func (s *migrator) MigrateDown(ctx context.Context) (string, error) {
-	var name string
-	_, err := s.migrate(ctx, downward, func(p *goose.Provider) error {
-		result, err := p.Down(ctx)
-		if errors.Is(err, goose.ErrNoNextVersion) {
-			return nil
-		}
-		if errors.Is(err, goose.ErrVersionNotFound) { // the database has an application's migration that this program lacks
-			result, err = s.undoProject(ctx, p)
-		}
-		if result != nil {
-			name = filepath.Base(result.Source.Path)
-		}
+func (s *migrator) MigrateDown(ctx context.Context) (name string, err error) {
+	_, err = s.migrate(ctx, true, func(p *goose.Provider) (err error) {
+		name, err = migration.RunDown(ctx, p, s.Schema)
 		return err
 	})
 	return name, err
 }
 
-// undoProject undoes the last migration of the project.
-func (s *migrator) undoProject(ctx context.Context, p *goose.Provider) (*goose.MigrationResult, error) {
-	found, err := s.Schema(ctx)
-	if err != nil || found.Applied == 0 {
-		return nil, err
-	}
-	return p.ApplyVersion(ctx, found.Applied, false)
-}
-
 // migrate holds a lock while goose runs: of several concurrent goose.Up all but one would fail. Lock and goose use
 // their own connections; goose's search_path is the queue's schema.
-func (s *migrator) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
+func (s *migrator) migrate(ctx context.Context, down bool, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	if err := s.conns.look(ctx); err != nil {
 		return nil, err
 	}
@@ -235,14 +196,14 @@ func (s *migrator) migrate(ctx context.Context, to direction, run func(*goose.Pr
 	if err != nil {
 		return nil, migrationFault(err)
 	}
-	if err := found.CheckMigrate(to == downward); err != nil {
+	if err := found.CheckMigrate(down); err != nil {
 		return nil, err
 	}
-	return s.migrateLocked(ctx, found, to, run)
+	return s.migrateLocked(ctx, found, down, run)
 }
 
 // migrateLocked adopts tables without versions, and then runs goose on a schema. The caller holds the lock of migrations.
-func (s *migrator) migrateLocked(ctx context.Context, found engine.Schema, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
+func (s *migrator) migrateLocked(ctx context.Context, found engine.Schema, down bool, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	var synchronous bool
 	var life string
 	if err := s.conns.queryRow(ctx, "durability", once(), &synchronous, &life); err != nil {
@@ -263,7 +224,7 @@ func (s *migrator) migrateLocked(ctx context.Context, found engine.Schema, to di
 			return nil, err
 		}
 	}
-	if to == upward {
+	if !down {
 		migration.Announce(s.conns.options.logger, found)
 	}
 	if err := s.runGoose(run); err != nil || !synchronous {
@@ -278,7 +239,7 @@ const scratchSchema = "sqluice_scratch"
 // adopt compares the queue's tables, which have no versions, with the tables that the migrations create in a scratch schema, and records
 // the versions of the schema that they equal. The caller holds the lock of migrations.
 func (s *migrator) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
-	known, err := migrations()
+	known, err := migration.Of("postgres")
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +254,7 @@ func (s *migrator) adopt(ctx context.Context) (adopted *engine.Adoption, err err
 		return nil, err
 	}
 	rows := adoption.Rows{
-		Dialect: database.DialectPostgres, Table: versionTable, TableExists: slices.Contains(l.versions, s.conns.names.at().schema), RunsFrom: control("record_version"),
+		Dialect: database.DialectPostgres, Table: migration.VersionTable, TableExists: slices.Contains(l.versions, s.conns.names.at().schema), RunsFrom: control("record_version"),
 	}
 	if adopted, err = rows.Record(ctx, pool, known, match); err != nil {
 		return nil, migrationFault(err)
@@ -340,14 +301,12 @@ func partsOf(ctx context.Context, tx *stdsql.Tx, schema string) ([]adoption.Part
 
 // runGoose calls run with a provider on connections that it closes afterwards.
 func (s *migrator) runGoose(run func(*goose.Provider) error) error {
-	files, err := migrationFiles()
+	known, err := migration.Of("postgres")
 	if err != nil {
 		return err
 	}
 	pool := s.migrationPool()
-	provider, err := goose.NewProvider(goose.DialectPostgres, pool, files,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true),
-		goose.WithAllowOutofOrder(true)) // an application's versions are above all later ones of the project
+	provider, err := known.Provider(goose.DialectPostgres, pool)
 	if err == nil {
 		err = migrationFault(run(provider))
 	}
@@ -462,18 +421,8 @@ func migrationFault(err error) error {
 	return translate(err)
 }
 
-func migrationFiles() (fs.FS, error) { return fs.Sub(sql.Migrations, "migrations/postgres") }
-
-func migrations() (migration.Set, error) {
-	files, err := migrationFiles()
-	if err != nil {
-		return migration.Set{}, err
-	}
-	return migration.Read(files)
-}
-
 // NewestSchema returns the version of the schema that this library was built for: that of its last migration.
 func NewestSchema() (int64, error) {
-	known, err := migrations()
+	known, err := migration.Of("postgres")
 	return known.Newest(), err
 }

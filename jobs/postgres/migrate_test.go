@@ -140,7 +140,7 @@ func testIndexBuiltConcurrently(t *testing.T, site *site) {
 				store, _ := open(t, test.url(url), test.opts...)
 				store.conns.session.Tracer = &asksForLock{ask: sync.OnceFunc(func() { asked.Add(1) })}
 				all.Go(func() {
-					_, err := store.schema.migrate(ctx, upward, func(*goose.Provider) error {
+					_, err := store.schema.migrate(ctx, false, func(*goose.Provider) error {
 						eventually(t, "the others have asked for the lock too", func() bool { return asked.Load() == n })
 						pool := store.schema.migrationPool()
 						p, err := goose.NewProvider(goose.DialectPostgres, pool, os.DirFS("testdata/concurrently"),

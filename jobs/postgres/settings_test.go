@@ -114,7 +114,7 @@ func testIdleSessionTimeout(t *testing.T, site *site) {
 	want(t, "losses in the log", log.count("lost")+log.count("no notifications"), 0)
 
 	// A migration may take longer than the idle timeout, which applies to the session that holds its lock.
-	_, err := store.schema.migrate(t.Context(), upward, func(*goose.Provider) error {
+	_, err := store.schema.migrate(t.Context(), false, func(*goose.Provider) error {
 		other := dial(t, url)
 		eventually(t, "an idle session is ended", func() bool {
 			return scan[int](t, admin, "count_session", other.PgConn().PID()) == 0

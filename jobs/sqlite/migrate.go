@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -18,21 +17,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/migration"
 	"github.com/sqluice/sqluice/jobs"
-	sqlfiles "github.com/sqluice/sqluice/sql"
-)
-
-// versionTable is goose's table for the queue; its own name keeps it apart from an application's migrations.
-const versionTable = "sqluice_migrations"
-
-// earlierVersionTable is the name that goose's table had in earlier builds of sqluice.
-const earlierVersionTable = "sqluice_goose_version"
-
-// direction says whether migrations are applied or undone.
-type direction int
-
-const (
-	upward direction = iota
-	downward
 )
 
 // migrator migrates a database.
@@ -61,7 +45,7 @@ func (s *migrator) Schema(ctx context.Context) (found engine.Schema, err error) 
 // schemaOf reads goose's table, without creating it, and the migrations' records. It reads again if a migration was committed
 // between its statements: which of them can run depends on the tables.
 func schemaOf(ctx context.Context, pool statementPool) (engine.Schema, error) {
-	known, err := migrations()
+	known, err := migration.Of("sqlite")
 	if err != nil {
 		return engine.Schema{}, err
 	}
@@ -89,7 +73,7 @@ func schemaIn(ctx context.Context, pool statementPool, known migration.Set, has 
 		}
 		err := pool.QueryRowContext(ctx, control(statement)).Scan(&applied, &recorded)
 		if isCode(err, lib.SQLITE_ERROR) {
-			return found, fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another file", err, versionTable)
+			return found, fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another file", err, migration.VersionTable)
 		} else if err != nil {
 			return found, translate(err)
 		}
@@ -101,10 +85,10 @@ func schemaIn(ctx context.Context, pool statementPool, known migration.Set, has 
 	switch {
 	case found.Applied == 0 && has.earlier:
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (its versions are in the table %s), which cannot be migrated: use another file, or drop its tables",
-			earlierVersionTable)
+			migration.EarlierVersionTable)
 	case found.Applied != 0 && !has.queue:
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table sqluice_jobs), which cannot be migrated: use another file, or drop its tables",
-			versionTable, found.Applied)
+			migration.VersionTable, found.Applied)
 	}
 	return found, err
 }
@@ -164,62 +148,44 @@ func controlOn(name string, c engine.Column) string {
 
 // Migrate implements [engine.Store].
 func (s *migrator) Migrate(ctx context.Context) (done engine.Migrated, err error) {
-	done.Adopted, err = s.migrate(ctx, upward, func(p *goose.Provider) error {
-		return s.up(ctx, p, func(name string) { done.Names = append(done.Names, name) })
+	done.Adopted, err = s.migrate(ctx, false, func(p *goose.Provider) (err error) {
+		done.Names, err = s.up(ctx, p)
+		return err
 	})
 	return done, err
 }
 
 // MigrateDown implements [engine.Store].
-func (s *migrator) MigrateDown(ctx context.Context) (string, error) {
-	var name string
-	_, err := s.migrate(ctx, downward, func(p *goose.Provider) error {
-		result, err := p.Down(ctx)
-		if errors.Is(err, goose.ErrNoNextVersion) {
-			return nil
-		}
-		if errors.Is(err, goose.ErrVersionNotFound) { // the database has an application's migration that this program lacks
-			result, err = s.undoProject(ctx, p)
-		}
-		if result != nil {
-			name = filepath.Base(result.Source.Path)
-		}
+func (s *migrator) MigrateDown(ctx context.Context) (name string, err error) {
+	_, err = s.migrate(ctx, true, func(p *goose.Provider) (err error) {
+		name, err = migration.RunDown(ctx, p, s.Schema)
 		return err
 	})
 	return name, err
 }
 
-// undoProject undoes the last migration of the project.
-func (s *migrator) undoProject(ctx context.Context, p *goose.Provider) (*goose.MigrationResult, error) {
-	found, err := s.Schema(ctx)
-	if err != nil || found.Applied == 0 {
-		return nil, err
-	}
-	return p.ApplyVersion(ctx, found.Applied, false)
-}
-
 // migrate drops the statements that were prepared for the old schema, before and after: another caller may have prepared some in
 // the meantime.
-func (s *migrator) migrate(ctx context.Context, to direction, run func(*goose.Provider) error) (*engine.Adoption, error) {
+func (s *migrator) migrate(ctx context.Context, down bool, run func(*goose.Provider) error) (*engine.Adoption, error) {
 	if err := s.forget(); err != nil {
 		return nil, err
 	}
-	adopted, err := s.migrateAlone(ctx, to, run)
+	adopted, err := s.migrateAlone(ctx, down, run)
 	return adopted, errors.Join(err, s.forget())
 }
 
 // migrateAlone holds a lock while goose runs: of several concurrent goose.Up on one file all but one would fail.
-func (s *migrator) migrateAlone(ctx context.Context, to direction, run func(*goose.Provider) error) (*engine.Adoption, error) {
+func (s *migrator) migrateAlone(ctx context.Context, down bool, run func(*goose.Provider) error) (*engine.Adoption, error) {
 	unlock, err := s.side.lock(ctx, migrateFile)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	return s.migrateLocked(ctx, to, run)
+	return s.migrateLocked(ctx, down, run)
 }
 
 // migrateLocked adopts tables without versions, and then runs goose. The caller holds the lock of migrations.
-func (s *migrator) migrateLocked(ctx context.Context, to direction, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
+func (s *migrator) migrateLocked(ctx context.Context, down bool, run func(*goose.Provider) error) (adopted *engine.Adoption, err error) {
 	if err := s.files.intact(); err != nil {
 		return nil, err
 	}
@@ -227,7 +193,7 @@ func (s *migrator) migrateLocked(ctx context.Context, to direction, run func(*go
 	if err != nil {
 		return nil, err
 	}
-	if err := found.CheckMigrate(to == downward); err != nil {
+	if err := found.CheckMigrate(down); err != nil {
 		return nil, err
 	}
 	if found.Unversioned {
@@ -242,15 +208,15 @@ func (s *migrator) migrateLocked(ctx context.Context, to direction, run func(*go
 			return nil, err
 		}
 	}
-	if to == upward {
+	if !down {
 		if err := s.announce(found); err != nil {
 			return adopted, err
 		}
 	}
-	if found.Have > 0 && (to == downward || len(found.Pending) > 0) { // a migration may recompute the job counts, as a recount does
-		return adopted, s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, found.Have, to, run) })
+	if found.Have > 0 && (down || len(found.Pending) > 0) { // a migration may recompute the job counts, as a recount does
+		return adopted, s.side.locked(ctx, recountFile, func() error { return s.migrateFrom(ctx, found.Have, down, run) })
 	}
-	return adopted, s.migrateFrom(ctx, found.Have, to, run)
+	return adopted, s.migrateFrom(ctx, found.Have, down, run)
 }
 
 // announce logs which programs the migrations will refuse. It logs nothing when it completes an interrupted first migration: no
@@ -266,7 +232,7 @@ func (s *migrator) announce(found engine.Schema) error {
 // adopt compares the queue's tables, which have no versions, with the tables that the migrations create in an in-memory database,
 // and records the versions of the schema that they equal. The caller holds the lock of migrations.
 func (s *migrator) adopt(ctx context.Context) (adopted *engine.Adoption, err error) {
-	known, err := migrations()
+	known, err := migration.Of("sqlite")
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +249,7 @@ func (s *migrator) adopt(ctx context.Context) (adopted *engine.Adoption, err err
 	if err != nil {
 		return nil, err
 	}
-	rows := adoption.Rows{Dialect: database.DialectSQLite3, Table: versionTable, TableExists: has.versions, RunsFrom: control("record_version")}
+	rows := adoption.Rows{Dialect: database.DialectSQLite3, Table: migration.VersionTable, TableExists: has.versions, RunsFrom: control("record_version")}
 	if adopted, err = rows.Record(ctx, pool, known, match); err != nil {
 		return nil, translate(err)
 	}
@@ -318,9 +284,9 @@ func partsOf(ctx context.Context, pool *sql.DB) ([]adoption.Part, error) {
 }
 
 // migrateFrom runs goose from a version of the schema on.
-func (s *migrator) migrateFrom(ctx context.Context, have int64, to direction, run func(*goose.Provider) error) (err error) {
+func (s *migrator) migrateFrom(ctx context.Context, have int64, down bool, run func(*goose.Provider) error) (err error) {
 	// Not the writer's connection, which other callers may use as soon as the schema is right again.
-	pool, err := openPool(s.files.main.path, s.migrating(to, have), false)
+	pool, err := openPool(s.files.main.path, s.migrating(down, have), false)
 	if err != nil {
 		return err
 	}
@@ -328,13 +294,11 @@ func (s *migrator) migrateFrom(ctx context.Context, have int64, to direction, ru
 	if err := useWAL(ctx, pool); err != nil {
 		return err
 	}
-	files, err := migrationFiles()
+	known, err := migration.Of("sqlite")
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, pool, files,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true),
-		goose.WithAllowOutofOrder(true)) // an application's versions are above all later ones of the project
+	provider, err := known.Provider(goose.DialectSQLite3, pool)
 	if err != nil {
 		return err
 	}
@@ -346,32 +310,27 @@ func (s *migrator) migrateFrom(ctx context.Context, have int64, to direction, ru
 	return nil
 }
 
-// up runs all missing migrations and calls each with the name of every one that ran. While it creates a new schema, a file in
+// up runs all missing migrations and returns the names of those that ran. While it creates a new schema, a file in
 // the side folder marks this: a process that finds the mark after a kill may continue.
-func (s *migrator) up(ctx context.Context, p *goose.Provider, each func(name string)) error {
+func (s *migrator) up(ctx context.Context, p *goose.Provider) ([]string, error) {
 	found, err := s.Schema(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if found.Have == 0 {
 		file, err := s.side.open(unfinishedFile)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := file.Close(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	results, err := p.Up(ctx)
-	for _, r := range results {
-		if each != nil {
-			each(filepath.Base(r.Source.Path))
-		}
-	}
+	names, err := migration.RunUp(ctx, p)
 	if err != nil {
-		return err
+		return names, err
 	}
-	return s.forgetUnfinished()
+	return names, s.forgetUnfinished()
 }
 
 // forgetUnfinished removes the file that marks a running first migration.
@@ -387,10 +346,10 @@ func (s *migrator) forgetUnfinished() error {
 }
 
 // migrating returns the options of the connection that migrates from a version of the schema.
-func (s *migrator) migrating(to direction, have int64) options {
+func (s *migrator) migrating(down bool, have int64) options {
 	o := s.options
-	o.tempFiles = true                    // a migration that rebuilds a large table would need twice its size in memory
-	o.remaking = to == upward || have > 1 // undoing the first migration drops tables without rebuilding them
+	o.tempFiles = true             // a migration that rebuilds a large table would need twice its size in memory
+	o.remaking = !down || have > 1 // undoing the first migration drops tables without rebuilding them
 	return o
 }
 
@@ -407,18 +366,8 @@ func (s *migrator) checkNames(ctx context.Context) error {
 	return nil
 }
 
-func migrationFiles() (fs.FS, error) { return fs.Sub(sqlfiles.Migrations, "migrations/sqlite") }
-
-func migrations() (migration.Set, error) {
-	files, err := migrationFiles()
-	if err != nil {
-		return migration.Set{}, err
-	}
-	return migration.Read(files)
-}
-
 // NewestSchema returns the version of the schema that this library was built for: that of its last migration.
 func NewestSchema() (int64, error) {
-	known, err := migrations()
+	known, err := migration.Of("sqlite")
 	return known.Newest(), err
 }

@@ -48,7 +48,10 @@ func (s *migrator) migrateEmpty(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = s.migrateLocked(ctx, upward, func(p *goose.Provider) error { return s.up(ctx, p, nil) })
+	_, err = s.migrateLocked(ctx, false, func(p *goose.Provider) error {
+		_, err := s.up(ctx, p)
+		return err
+	})
 	return err
 }
 

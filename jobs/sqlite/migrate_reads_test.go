@@ -41,7 +41,7 @@ func TestSchemaReadWhileItChanges(t *testing.T) {
 		_, err := client.Migrate(t.Context())
 		must(t, err)
 	}
-	known, err := migrations()
+	known, err := migration.Of("sqlite")
 	must(t, err)
 	for have := range known.Newest() {
 		store, client := queue(t)

@@ -139,7 +139,7 @@ func TestRecountInATransactionBesideAnother(t *testing.T) {
 // A migration may need temporary files of twice the size of a table: not in memory.
 func TestMigrationsSortInFiles(t *testing.T) {
 	store, _ := queue(t)
-	pool, err := openPool(store.path, store.schema.migrating(downward, 2), false)
+	pool, err := openPool(store.path, store.schema.migrating(true, 2), false)
 	must(t, err)
 	if kind := scan[int](t, pool, "temp_store"); kind != 1 {
 		t.Errorf("temp_store of the connection that migrates is %d, not 1 (file)", kind)
