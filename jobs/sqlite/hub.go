@@ -17,6 +17,8 @@ const ringEvery = time.Millisecond
 // hub wakes listeners after commits: at once after this process's own, and after those of other processes by a watch on the
 // database, which runs only while there are listeners.
 type hub struct {
+	path    string // of the database
+	side    sideFolder
 	pools   *pools
 	options options
 	bell    func() *os.File // writing to it tells other processes' watches that a commit is visible; may be nil
@@ -44,7 +46,7 @@ func newHub(p *pools, o options) *hub {
 		}
 		return file
 	})
-	return &hub{pools: p, options: o, bell: bell, listeners: map[*listener]struct{}{}}
+	return &hub{path: p.files.main.path, side: p.side, pools: p, options: o, bell: bell, listeners: map[*listener]struct{}{}}
 }
 
 // dataVersion reads PRAGMA data_version on the writer's connection: it changes when any other connection commits, and so not

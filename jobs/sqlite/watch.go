@@ -67,7 +67,7 @@ func (h *hub) watch(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		h.options.logger.Warn("sqlite: waking up by polling", "database", h.pools.files.main.path, "reason", err)
+		h.options.logger.Warn("sqlite: waking up by polling", "database", h.path, "reason", err)
 	}
 	h.poll(ctx, version)
 }

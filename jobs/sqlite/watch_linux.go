@@ -56,14 +56,14 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 
 // watchFolders does the work of watchEvents until one of the folders is replaced; then it returns errWatchGone.
 func (h *hub) watchFolders(ctx context.Context, version *dataVersion) error {
-	bell, err := h.pools.side.open(bellFile)
+	bell, err := h.side.open(bellFile)
 	if err != nil {
 		return err
 	}
 	if err := bell.Close(); err != nil {
 		return err
 	}
-	events, err := newEvents(filepath.Dir(h.pools.files.main.path), filepath.Base(h.pools.files.main.path)+"-wal", h.pools.side.path, bellFile)
+	events, err := newEvents(filepath.Dir(h.path), filepath.Base(h.path)+"-wal", h.side.path, bellFile)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ func blind(t *testing.T, store *backend) (*hub, *dataVersion) {
 	folder := t.TempDir()
 	must(t, os.WriteFile(folder+"/jobs.db", nil, 0o600))
 	must(t, store.pools.ready(t.Context()))
-	decoy := &pools{side: sideFolder{path: folder, database: folder + "/jobs.db"}, files: &files{main: openFile{path: folder + "/jobs.db"}}}
-	h := newHub(decoy, store.options)
+	h := newHub(store.pools, store.options)
+	h.path, h.side = folder+"/jobs.db", sideFolder{path: folder, database: folder + "/jobs.db"}
 	h.close()
 	return h, &dataVersion{pools: store.pools}
 }
