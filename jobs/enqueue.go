@@ -153,11 +153,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	if err != nil {
 		return Receipt{}, err
 	}
-	added := 1
-	if receipt.Existed {
-		added = 0
-	}
-	tellEnqueued(c.store.Observer(), e, added, receipt.Existed, c.scope().Tx != nil)
+	c.tellEnqueued(e, receipt)
 	return receipt, nil
 }
 
@@ -236,11 +232,11 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	if err != nil {
 		return nil, err
 	}
-	tellEnqueued(c.store.Observer(), e, len(ids), false, c.scope().Tx != nil)
 	receipts := make([]Receipt, len(ids))
 	for i, id := range ids {
 		receipts[i].ID = id
 	}
+	c.tellEnqueued(e, receipts...)
 	return receipts, nil
 }
 

@@ -141,11 +141,7 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 		return err
 	}
 	for i, item := range items {
-		added := 1
-		if receipts[i].Existed {
-			added = 0
-		}
-		tellEnqueued(c.store.Observer(), item.job, added, receipts[i].Existed, c.scope().Tx != nil)
+		c.tellEnqueued(item.job, receipts[i])
 	}
 	return nil
 }

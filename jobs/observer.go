@@ -54,10 +54,15 @@ const (
 // WakeSources returns all sources.
 func WakeSources() []WakeSource { return jobtype.WakeSources() }
 
-// tellEnqueued calls an observer, which may be nil.
-func tellEnqueued(o *Observer, e *enqueue, jobs int, existed, inTx bool) {
+// tellEnqueued tells the store's observer, if any, of one enqueue: of a job that was added or existed, or of many that were added.
+func (c *Client) tellEnqueued(e *enqueue, receipts ...Receipt) {
+	o := c.store.Observer()
 	if o == nil || o.Enqueued == nil {
 		return
 	}
-	o.Enqueued(Enqueued{Kind: e.kind, Queue: e.queue, Jobs: jobs, Existed: existed, InTx: inTx})
+	event := Enqueued{Kind: e.kind, Queue: e.queue, Jobs: len(receipts), InTx: c.scope().Tx != nil}
+	if len(receipts) == 1 && receipts[0].Existed {
+		event.Jobs, event.Existed = 0, true
+	}
+	o.Enqueued(event)
 }

@@ -181,8 +181,7 @@ func (e *enqueue) startByColumn(now, runAfter time.Time) (*int64, error) {
 			return nil, jobtype.NewInvalidError("start-by time", by.Format(time.RFC3339), bound.must)
 		}
 	}
-	at := core.Micros(by)
-	return &at, nil
+	return new(core.Micros(by)), nil
 }
 
 // check returns the first fault of everything but the times.
@@ -263,8 +262,7 @@ func (e *enqueue) tagsColumn() *string {
 	if len(e.tags) == 0 {
 		return nil
 	}
-	s := core.JSONNames(e.tags)
-	return &s
+	return new(core.JSONNames(e.tags))
 }
 
 // checkedMetadata returns the column of the metadata, and an error for a field that only the queue may write: the job would be shown with

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,8 +64,7 @@ func (c *Client) pauseEnd(ctx context.Context, p pause) (*int64, error) {
 	if !until.After(now) || until.After(core.Latest) {
 		return nil, jobtype.NewInvalidError("end of the pause", until.Format(time.RFC3339), "lie in the future, and not after the year 9999")
 	}
-	at := core.Micros(until)
-	return &at, nil
+	return new(core.Micros(until)), nil
 }
 
 // PauseQueue stops all runners from claiming jobs of a queue; running jobs continue. It reports whether that changed anything: of two
@@ -213,9 +213,6 @@ func (d pauseDetail) text() (json.RawMessage, error) {
 }
 
 func (c *Client) resume(ctx context.Context, change queueChange) (bool, error) {
-	if err := change.validate(); err != nil {
-		return false, fmt.Errorf("%s: %w", change, err)
-	}
 	return c.changeQueue(ctx, change, func(ctx context.Context, q db.Querier, now int64, _ *string) (changed bool, detail json.RawMessage, err error) {
 		there, err := q.GetPause(ctx, db.GetPauseParams{Queue: change.queue, Kind: core.Deref(change.kind)})
 		if err != nil || len(there) == 0 {
@@ -225,8 +222,7 @@ func (c *Client) resume(ctx context.Context, change queueChange) (bool, error) {
 		if err != nil || n == 0 || isOver(there[0], now) {
 			return false, nil, err
 		}
-		ended := detailOf(there[0])
-		detail, err = pauseDetail{Ended: &ended}.text()
+		detail, err = pauseDetail{Ended: new(detailOf(there[0]))}.text()
 		return true, detail, err
 	})
 }
@@ -243,7 +239,7 @@ func (c *Client) changeQueue(
 		}
 	}()
 	author, err := audit.Of(ctx)
-	if err != nil {
+	if err = cmp.Or(err, change.validate()); err != nil {
 		return false, err
 	}
 	err = lifecycle.ChangeQueue(ctx, c.scope(), core.WorkReady, change.queue, func(ctx context.Context, q db.Querier) error {

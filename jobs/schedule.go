@@ -319,23 +319,19 @@ func (c *Client) checkReplaced(ctx context.Context, q db.Querier, s Schedule) er
 // PauseSchedule stops a schedule until ResumeSchedule, and reports whether that changed anything. Its jobs stay. A tick that was put
 // off until the end of the last job is dropped.
 func (c *Client) PauseSchedule(ctx context.Context, name string) (bool, error) {
-	return c.changeSchedule(ctx, jobtype.ActionPauseSchedule, name, func(ctx context.Context, q db.Querier, now time.Time) (bool, error) {
-		return schedule.Pause(ctx, q, name, now)
-	})
+	return c.changeSchedule(ctx, jobtype.ActionPauseSchedule, name, schedule.Pause)
 }
 
 // ResumeSchedule undoes PauseSchedule, and reports whether the schedule was paused. Ticks during the pause are not missed ones:
 // they enqueue no jobs.
 func (c *Client) ResumeSchedule(ctx context.Context, name string) (bool, error) {
-	return c.changeSchedule(ctx, jobtype.ActionResumeSchedule, name, func(ctx context.Context, q db.Querier, now time.Time) (bool, error) {
-		return schedule.Resume(ctx, q, name, now)
-	})
+	return c.changeSchedule(ctx, jobtype.ActionResumeSchedule, name, schedule.Resume)
 }
 
 // DeleteSchedule removes a schedule and reports whether there was one. Its jobs stay. A runner that declares the schedule adds it again
 // when it starts.
 func (c *Client) DeleteSchedule(ctx context.Context, name string) (bool, error) {
-	return c.changeSchedule(ctx, jobtype.ActionDeleteSchedule, name, func(ctx context.Context, q db.Querier, _ time.Time) (bool, error) {
+	return c.changeSchedule(ctx, jobtype.ActionDeleteSchedule, name, func(ctx context.Context, q db.Querier, name string, _ time.Time) (bool, error) {
 		return schedule.Delete(ctx, q, name)
 	})
 }
@@ -367,68 +363,53 @@ func (c *Client) RunSchedule(ctx context.Context, name string) (id int64, err er
 
 // GetSchedule returns a schedule, or [ErrNoSchedule] for an unknown name.
 func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, error) {
-	var info ScheduleInfo
-	err := checkScheduleName(name)
-	if err == nil {
-		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			info, err = schedule.Read(ctx, q, name, c.scope().Now(), c.view())
-			return err
-		})
-	}
+	info, err := readSchedules(ctx, c, name, 0, func(ctx context.Context, q db.Querier) (ScheduleInfo, error) {
+		return schedule.Read(ctx, q, name, c.scope().Now(), c.view())
+	})
 	return core.Result(info, err, "get schedule %s", strconv.Quote(name))
 }
 
 // ListSchedules returns schedules by name, at most n, which must not be negative, after the given name; "" starts with the first.
 func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]ScheduleInfo, error) {
-	var list []ScheduleInfo
-	err := cmp.Or(checkScheduleName(after), checkLimit(n))
-	if err == nil {
-		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			list, err = schedule.List(ctx, q, after, n, c.scope().Now(), c.view())
-			return err
-		})
-	}
+	list, err := readSchedules(ctx, c, after, n, func(ctx context.Context, q db.Querier) ([]ScheduleInfo, error) {
+		return schedule.List(ctx, q, after, n, c.scope().Now(), c.view())
+	})
 	return core.Result(list, err, "list schedules")
-}
-
-// checkScheduleName returns an InvalidError for a name that no row of any engine can have.
-func checkScheduleName(name string) error { return core.CheckPortable("schedule name", name) }
-
-// checkLimit returns an InvalidError for a number of rows that is negative.
-func checkLimit(n int) error {
-	if n < 0 {
-		return jobtype.NewInvalidError("limit", strconv.Itoa(n), "not be negative")
-	}
-	return nil
 }
 
 // ScheduleTicks returns the last ticks of a schedule with their outcomes, newest first, at most n, which must not be negative. About 100
 // are kept.
 func (c *Client) ScheduleTicks(ctx context.Context, name string, n int) ([]ScheduleTick, error) {
-	var list []ScheduleTick
-	err := cmp.Or(checkScheduleName(name), checkLimit(n))
-	if err == nil {
-		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			list, err = schedule.Ticks(ctx, q, name, n)
-			return err
-		})
-	}
+	list, err := readSchedules(ctx, c, name, n, func(ctx context.Context, q db.Querier) ([]ScheduleTick, error) { return schedule.Ticks(ctx, q, name, n) })
 	return core.Result(list, err, "list ticks of schedule %s", strconv.Quote(name))
 }
 
+// readSchedules returns what fn reads, and an InvalidError for a name that no row of any engine can have, or a negative number of rows.
+func readSchedules[T any](ctx context.Context, c *Client, name string, n int, fn func(context.Context, db.Querier) (T, error)) (none T, err error) {
+	if err := checkScheduleName(name); err != nil {
+		return none, err
+	}
+	if n < 0 {
+		return none, jobtype.NewInvalidError("limit", strconv.Itoa(n), "not be negative")
+	}
+	return core.Read(ctx, c.scope().Read, fn)
+}
+
+// checkScheduleName returns an InvalidError for a name that no row of any engine can have.
+func checkScheduleName(name string) error { return core.CheckPortable("schedule name", name) }
+
 // changeSchedule makes a change of one schedule and records it.
 func (c *Client) changeSchedule(
-	ctx context.Context, action jobtype.Action, name string, change func(context.Context, db.Querier, time.Time) (bool, error),
+	ctx context.Context, action jobtype.Action, name string, change func(_ context.Context, _ db.Querier, name string, now time.Time) (bool, error),
 ) (changed bool, err error) {
 	author, err := audit.Of(ctx)
 	if err == nil {
 		err = ValidateName("schedule name", name)
 	}
 	if err == nil {
-		err = lifecycle.Change(ctx, c.scope(), 0, func(ctx context.Context, q db.Querier) error {
+		err = lifecycle.Change(ctx, c.scope(), 0, func(ctx context.Context, q db.Querier) (err error) {
 			now := c.store.Now()
-			var err error
-			if changed, err = change(ctx, q, now); err != nil || !changed {
+			if changed, err = change(ctx, q, name, now); err != nil || !changed {
 				return err
 			}
 			return author.Record(ctx, q, core.Micros(now), audit.Entry{Action: action, Detail: scheduleDetail(name)})

@@ -36,8 +36,7 @@ func (o ChangeOption) update(u *update) error {
 // SetPriority gives the job another priority: higher runs first; from [MinPriority] to [MaxPriority].
 func SetPriority(p int) UpdateOption {
 	return updateFunc(func(u *update) error {
-		n := int64(p)
-		u.params.Priority = &n
+		u.params.Priority = new(int64(p))
 		return u.set("priority", (&enqueue{priority: new(p)}).checkNumbers())
 	})
 }
@@ -49,8 +48,7 @@ func SetRunAfter(t time.Time) UpdateOption {
 		e := &enqueue{}
 		At(t)(e)
 		at, _, err := e.runAfter(u.now)
-		micros := core.Micros(at)
-		u.params.RunAfter = &micros
+		u.params.RunAfter = new(core.Micros(at))
 		return u.set("run_after", err)
 	})
 }
@@ -67,8 +65,7 @@ func SetPayload(v any) UpdateOption {
 				return fmt.Errorf("encode payload: %w", err)
 			}
 		}
-		text := string(data)
-		u.params.Payload = &text
+		u.params.Payload = new(string(data))
 		return u.set("payload", core.ValidateJSON("payload", data))
 	})
 }
@@ -85,8 +82,7 @@ func SetQueue(name string) UpdateOption {
 // one is the last. 0 leaves the number to the kind again: see [Kind.MaxAttempts].
 func SetMaxAttempts(n int) UpdateOption {
 	return updateFunc(func(u *update) error {
-		most := int64(n)
-		u.params.MaxAttempts = &most
+		u.params.MaxAttempts = new(int64(n))
 		return u.set("max_attempts", (&enqueue{maxAttempts: n}).checkNumbers())
 	})
 }

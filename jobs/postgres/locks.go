@@ -66,8 +66,7 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 			notice: func(*pgconn.Notification) {},
 			failed: func(err error) {
 				last.use(nil)
-				now := time.Now()
-				s.missed.Store(&now)
+				s.missed.Store(new(time.Now()))
 				tell(err)
 			},
 			first: true,

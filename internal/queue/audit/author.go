@@ -88,12 +88,10 @@ func (a *Author) Record(ctx context.Context, q db.Querier, now int64, e Entry) e
 		Jobs: e.Jobs,
 	}
 	if len(e.JobIDs) > 0 {
-		ids := core.JSONIDs(e.JobIDs)
-		p.JobIds = &ids
+		p.JobIds = new(core.JSONIDs(e.JobIDs))
 	}
 	if e.Detail != nil {
-		text := string(e.Detail)
-		p.Detail = &text
+		p.Detail = new(string(e.Detail))
 	}
 	return core.Wrap(q.AddAudit(ctx, p), "record the author of the change")
 }

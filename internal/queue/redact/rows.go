@@ -44,14 +44,12 @@ func rawJSON(text *string) *json.RawMessage {
 	if text == nil {
 		return nil
 	}
-	raw := json.RawMessage(*text)
-	return &raw
+	return new(json.RawMessage(*text))
 }
 
 func column(raw *json.RawMessage) *string {
 	if raw == nil {
 		return nil
 	}
-	text := string(*raw)
-	return &text
+	return new(string(*raw))
 }

@@ -178,8 +178,7 @@ func since(t tick) *int64 {
 	if t.since.IsZero() {
 		return nil
 	}
-	at := core.Micros(t.since)
-	return &at
+	return new(core.Micros(t.since))
 }
 
 // live reports whether the last job has not ended.
@@ -224,8 +223,7 @@ func (f *firing) postpone(ctx context.Context, at time.Time) error {
 			return err
 		}
 	}
-	owed := core.Micros(at)
-	f.s.OwedAt = &owed
+	f.s.OwedAt = new(core.Micros(at))
 	return f.recordOutcome(ctx, at, jobtype.TickOwed, nil, nil)
 }
 
@@ -235,8 +233,7 @@ func (f *firing) enqueue(ctx context.Context, at time.Time, replaced *int64) err
 	if err != nil {
 		return err
 	}
-	tick := core.Micros(at)
-	f.s.LastAt, f.s.LastJobID = &tick, &id
+	f.s.LastAt, f.s.LastJobID = new(core.Micros(at)), &id
 	f.fired.Jobs = append(f.fired.Jobs, jobtype.Enqueued{Kind: f.s.Kind, Queue: f.s.Queue, Jobs: 1})
 	return f.recordOutcome(ctx, at, jobtype.TickEnqueued, &id, replaced)
 }

@@ -56,8 +56,7 @@ func job(s db.Schedule, tick time.Time, now int64) (db.EnqueueJobParams, error) 
 		return job, fmt.Errorf("options: %w", err)
 	}
 	if within > 0 {
-		by := min(core.Micros(tick)+within, core.Micros(core.Latest))
-		job.StartBy = &by
+		job.StartBy = new(min(core.Micros(tick)+within, core.Micros(core.Latest)))
 	}
 	if job.Metadata, err = withTick(job.Metadata, s.Name, tick); err != nil {
 		return job, err
