@@ -161,6 +161,19 @@ func (s *connections) watchPrompt(ctx context.Context, conn *lentConn) *watch {
 	return w
 }
 
+// ask runs fn, which reads, on a connection of the pool as [connections.rerun] says, and watches that the server answers.
+func (s *connections) ask(ctx context.Context, fn func(context.Context, *lentConn) error) error {
+	return s.rerun(ctx, func() error {
+		conn, err := s.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		w := newWatch(ctx, s.options.silence)
+		return w.end(fn(w.ctx, conn))
+	})
+}
+
 // acquire returns a connection of the pool. It may block: all may be in use, or a new one must be made, or an old one
 // checked while the server does not answer.
 func (s *connections) acquire(ctx context.Context) (*lentConn, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -244,16 +245,7 @@ func (h *hub) notify(ctx context.Context) error {
 }
 
 // rest waits for d and reports whether the hub is still open.
-func (h *hub) rest(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-h.ctx.Done():
-		return false
-	}
-}
+func (h *hub) rest(d time.Duration) bool { return outage.Sleep(h.ctx, d) }
 
 // run starts fn, which must return soon after the hub's context ends, and which close waits for. After close it does
 // nothing.

@@ -20,6 +20,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/outage"
 )
 
 // workerLocks holds and tests the advisory session locks that show which workers live.
@@ -102,11 +103,7 @@ func (s *workerLocks) FreeWorkerLocks(ctx context.Context, keys []string) ([]str
 	if err != nil || len(free) == 0 {
 		return nil, err
 	}
-	timer := time.NewTimer(s.confirmAfter())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if !outage.Sleep(ctx, s.confirmAfter()) {
 		return nil, core.EndOf(ctx)
 	}
 	return s.freeLocks(ctx, free)
@@ -130,18 +127,12 @@ func (s *workerLocks) freeLocks(ctx context.Context, keys []string) ([]string, e
 		return nil, err
 	}
 	var free []string
-	err = s.conns.rerun(ctx, func() error {
-		conn, err := s.conns.acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Release()
-		w := newWatch(ctx, s.conns.options.silence)
-		rows, err := conn.Query(w.ctx, s.conns.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
+	err = s.conns.ask(ctx, func(ctx context.Context, conn *lentConn) error {
+		rows, err := conn.Query(ctx, s.conns.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
 		if err == nil {
 			free, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}
-		return w.end(err)
+		return err
 	})
 	return free, err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/migration"
+	"github.com/sqluice/sqluice/internal/queue/outage"
 )
 
 // migrateLock is the advisory lock of migrations: "sqluice" in ASCII.
@@ -327,11 +328,7 @@ func (s *migrator) waitForMigrations(ctx context.Context, conn *pgx.Conn) error 
 		if err != nil || taken {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !outage.Sleep(ctx, pause) {
 			return core.EndOf(ctx)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -38,11 +39,7 @@ func (s outcomes) wasCommitted(ctx context.Context, id int64, life string) (bool
 		case !lost(err) && !silent && ctx.Err() == nil:
 			return false, err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !outage.Sleep(ctx, pause) {
 			return false, errors.Join(context.Cause(ctx), err)
 		}
 	}

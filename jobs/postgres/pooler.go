@@ -16,14 +16,8 @@ func (s *connections) queryRow(ctx context.Context, name string, args []any, val
 		return err
 	}
 	for n := 1; ; n++ {
-		err := s.rerun(ctx, func() error {
-			conn, err := s.acquire(ctx)
-			if err != nil {
-				return err
-			}
-			defer conn.Release()
-			w := newWatch(ctx, s.options.silence)
-			return w.end(conn.QueryRow(w.ctx, s.names.qualify(control(name)), args...).Scan(values...))
+		err := s.ask(ctx, func(ctx context.Context, conn *lentConn) error {
+			return conn.QueryRow(ctx, s.names.qualify(control(name)), args...).Scan(values...)
 		})
 		if n == endedMost || !endedByServer(err) || ctx.Err() != nil {
 			return err
@@ -50,15 +44,9 @@ func (s *connections) look(ctx context.Context) error {
 	}
 	var pid, said uint32
 	var encoding, version string
-	err := s.rerun(ctx, func() error {
-		conn, err := s.acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Release()
+	err := s.ask(ctx, func(ctx context.Context, conn *lentConn) error {
 		said = conn.Conn().PgConn().PID()
-		w := newWatch(ctx, s.options.silence)
-		return w.end(conn.QueryRow(w.ctx, control("backend"), pgx.QueryExecModeExec).Scan(&pid, &encoding, &version))
+		return conn.QueryRow(ctx, control("backend"), pgx.QueryExecModeExec).Scan(&pid, &encoding, &version)
 	})
 	if err == nil {
 		err = errors.Join(checkServerSessions(version), checkServerEncoding(encoding))

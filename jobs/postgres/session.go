@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/outage"
 )
 
 // held is a separate connection that a process keeps open.
@@ -86,12 +87,7 @@ func (s sessions) hold(ctx context.Context, h held) {
 		failures++
 		losses.lost(s.conns.countNeeded(translate(err)))
 		h.failed(err)
-		timer := time.NewTimer(min(reconnectFirst<<min(failures-1, 10), reconnectLast))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		outage.Sleep(ctx, min(reconnectFirst<<min(failures-1, 10), reconnectLast))
 	}
 }
 

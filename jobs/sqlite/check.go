@@ -16,6 +16,7 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -36,8 +37,8 @@ type rowQuerier interface {
 
 // build returns the source id of the SQLite that a connection runs in, and whether it has some compile options that modernc.org/sqlite
 // has and not all other drivers have. The source id alone is not enough: several drivers have the newest.
-func build(ctx context.Context, on rowQuerier) (text string, err error) {
-	return text, translate(on.QueryRowContext(ctx, control("library")).Scan(&text))
+func build(ctx context.Context, on rowQuerier) (string, error) {
+	return ask[string](ctx, on, "library")
 }
 
 // checkLibrary returns an error unless a pool's connections run in the same copy of SQLite as the queue's. It checks the type of the
@@ -103,7 +104,7 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 		return fmt.Errorf("SQLite %s is too old: %s or newer is needed", LibraryVersion, oldest)
 	}
 	for _, setting := range []struct{ name, want string }{{"synchronous", o.durability.synchronous()}, {"busy_timeout", "5000"}, {"foreign_keys", "1"}} {
-		have, err := readPragma(ctx, pool, setting.name)
+		have, err := ask[string](ctx, pool, setting.name)
 		if err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 // checkEncoding returns an error unless the database stores texts in UTF-8. UTF-16 cannot hold the same texts, and
 // SQLite counts its bytes differently from the CHECKs of the tables.
 func checkEncoding(ctx context.Context, pool *sql.DB) error {
-	have, err := readPragma(ctx, pool, "encoding")
+	have, err := ask[string](ctx, pool, "encoding")
 	if err != nil {
 		return err
 	}
@@ -143,20 +144,18 @@ func useWAL(ctx context.Context, pool *sql.DB) error {
 		if !errors.Is(err, jobs.ErrBusy) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !outage.Sleep(ctx, walEvery) {
 			return err
-		case <-time.After(walEvery):
 		}
 	}
 }
 
 func tryWAL(ctx context.Context, pool *sql.DB) error {
-	mode, err := readPragma(ctx, pool, "journal_mode")
+	mode, err := ask[string](ctx, pool, "journal_mode")
 	if err != nil || mode == "wal" {
 		return err
 	}
-	if mode, err = readPragma(ctx, pool, "use_wal"); err != nil {
+	if mode, err = ask[string](ctx, pool, "use_wal"); err != nil {
 		return err
 	}
 	if mode != "wal" {
@@ -165,11 +164,10 @@ func tryWAL(ctx context.Context, pool *sql.DB) error {
 	return nil
 }
 
-func readPragma(ctx context.Context, pool *sql.DB, name string) (value string, err error) {
-	if err := pool.QueryRowContext(ctx, control(name)).Scan(&value); err != nil {
-		return "", translate(err)
-	}
-	return value, nil
+// ask returns the one value of a statement of sql/control.
+func ask[T any](ctx context.Context, on rowQuerier, name string) (value T, err error) {
+	err = translate(on.QueryRowContext(ctx, control(name)).Scan(&value))
+	return value, err
 }
 
 // older reports whether dotted version a is below b; a part that is not a number counts as 0.
@@ -231,7 +229,7 @@ func tellUnsafeReads(log *slog.Logger, path string) {
 // turnWALOn turns WAL on in a database whose schema another tool made, such as the goose command or a backup. The caller has just read
 // by the pool's connection, which knows the mode of its last transaction.
 func turnWALOn(ctx context.Context, pool *sql.DB, side sideFolder) error {
-	mode, err := readPragma(ctx, pool, "journal_mode")
+	mode, err := ask[string](ctx, pool, "journal_mode")
 	if err != nil || mode == "wal" {
 		return err
 	}

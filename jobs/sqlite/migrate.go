@@ -109,9 +109,9 @@ func tablesOf(ctx context.Context, pool statementPool) (has tables, err error) {
 
 // Columns implements [engine.Store].
 func (s *migrator) Columns(ctx context.Context) ([]engine.Column, error) {
-	var list string
-	if err := s.readDB.QueryRowContext(ctx, control("columns")).Scan(&list); err != nil {
-		return nil, translate(err)
+	list, err := ask[string](ctx, s.readDB, "columns")
+	if err != nil {
+		return nil, err
 	}
 	return engine.ParseColumns(list)
 }
@@ -356,14 +356,11 @@ func (s *migrator) migrating(down bool, have int64) options {
 // checkNames refuses a database in which names of the queue are taken. The first migration refuses it as well, but by
 // then goose has created its own table.
 func (s *migrator) checkNames(ctx context.Context) error {
-	var taken string
-	if err := s.readDB.QueryRowContext(ctx, control("taken_names")).Scan(&taken); err != nil {
-		return translate(err)
-	}
-	if taken != "" {
+	taken, err := ask[string](ctx, s.readDB, "taken_names")
+	if err == nil && taken != "" {
 		return fmt.Errorf("the database has these names already, of an application or of another build of sqluice: %s: use another file, or rename them", taken)
 	}
-	return nil
+	return err
 }
 
 // NewestSchema returns the version of the schema that this library was built for: that of its last migration.

@@ -73,9 +73,8 @@ func (s *migrator) isUnfinished(ctx context.Context) (bool, error) {
 
 // isEmpty reports whether the database holds nothing that a program has created.
 func (s *migrator) isEmpty(ctx context.Context) (bool, error) {
-	var traces int64
-	err := s.readDB.QueryRowContext(ctx, control("count_traces")).Scan(&traces)
-	return traces == 0, translate(err)
+	traces, err := ask[int64](ctx, s.readDB, "count_traces")
+	return traces == 0, err
 }
 
 // forgetLeft removes the mark of a completed first migration whose process was killed before it removed the mark. With

@@ -139,14 +139,11 @@ func openAlone(path string) (*sql.DB, error) {
 
 // checkPages checks all pages and indexes of a database.
 func checkPages(ctx context.Context, pool *sql.DB) error {
-	var found string
-	if err := pool.QueryRowContext(ctx, control("integrity_check")).Scan(&found); err != nil {
-		return translate(err)
-	}
-	if found != "ok" {
+	found, err := ask[string](ctx, pool, "integrity_check")
+	if err == nil && found != "ok" {
 		return fmt.Errorf("it is damaged: %s", found)
 	}
-	return nil
+	return err
 }
 
 // checkUnused returns [jobs.ErrBusy] while a process uses the database. Afterwards all that was written is in the file itself,
@@ -177,8 +174,7 @@ func checkUnused(ctx context.Context, path string, locks workerLocks) (err error
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	// SQLite leaves WAL mode only if no other connection has the file open.
-	var mode string
-	err = translate(pool.QueryRowContext(ctx, control("leave_wal")).Scan(&mode))
+	mode, err := ask[string](ctx, pool, "leave_wal")
 	switch {
 	case errors.Is(err, jobs.ErrBusy) || err == nil && mode == "wal":
 		return fmt.Errorf("%w: another process has it open: stop all workers and services first", jobs.ErrBusy)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/outage"
 )
 
 // sideFolder is the folder of lock files beside a database. Other users may write to it, or to its parent folder, so
@@ -359,40 +361,34 @@ const lockEvery = 2 * time.Millisecond
 
 // lock waits for an exclusive lock on a file of the folder until ctx ends.
 func (s sideFolder) lock(ctx context.Context, name string) (unlock func(), err error) {
+	unlock, err = s.lockWhile(name, func() bool { return outage.Sleep(ctx, lockEvery) })
+	if err == nil && unlock == nil {
+		err = fmt.Errorf("lock %s: %w", filepath.Join(s.path, name), ctx.Err())
+	}
+	return unlock, err
+}
+
+// tryLock takes an exclusive lock on a file of the folder. unlock is nil when another holder has it.
+func (s sideFolder) tryLock(name string) (unlock func(), err error) {
+	return s.lockWhile(name, func() bool { return false })
+}
+
+// lockWhile tries to take an exclusive lock on a file of the folder until wait returns false. unlock is nil when another holder has it then.
+func (s sideFolder) lockWhile(name string, wait func() bool) (unlock func(), err error) {
 	file, err := s.open(name)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		ok, err := tryLock(file)
-		if err != nil {
+		switch ok, err := tryLock(file); {
+		case err != nil:
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
-		}
-		if ok {
+		case ok:
 			return func() { _ = file.Close() }, nil // closing releases the lock, also with an error
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), ctx.Err()), file.Close())
-		case <-time.After(lockEvery):
+		case !wait():
+			return nil, file.Close()
 		}
 	}
-}
-
-// tryLock takes an exclusive lock on a file of the folder. unlock is nil when another holder has it.
-func (s sideFolder) tryLock(name string) (unlock func(), err error) {
-	file, err := s.open(name)
-	if err != nil {
-		return nil, err
-	}
-	ok, err := tryLock(file)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
-	}
-	if !ok {
-		return nil, file.Close()
-	}
-	return func() { _ = file.Close() }, nil // closing releases the lock, also with an error
 }
 
 // locked waits until ctx ends for an exclusive lock on a file of the folder, and runs fn with it.

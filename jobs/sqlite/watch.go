@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -82,10 +83,8 @@ func (h *hub) poll(ctx context.Context, version *dataVersion) {
 		} else {
 			wait = min(2*wait, pollSlowest)
 		}
-		select {
-		case <-ctx.Done():
+		if !outage.Sleep(ctx, wait) {
 			return
-		case <-time.After(wait):
 		}
 	}
 }
