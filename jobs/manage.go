@@ -119,11 +119,7 @@ func (c *Client) change(
 	for _, opt := range opts {
 		opt(&options)
 	}
-	author, err := audit.Of(ctx)
-	if err != nil {
-		return fmt.Errorf("%s job %d: %w", action, id, err)
-	}
-	detail, err := author.Detail(options.Detail)
+	author, detail, err := audit.Detailed(ctx, options.Detail)
 	if err != nil {
 		return fmt.Errorf("%s job %d: %w", action, id, err)
 	}

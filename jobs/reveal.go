@@ -32,14 +32,10 @@ func (c *Client) recordReveal(ctx context.Context, id int64, opts []ChangeOption
 	for _, opt := range opts {
 		opt(&options)
 	}
-	author, err := audit.Of(ctx)
-	if err != nil {
-		return err
+	author, detail, err := audit.Detailed(ctx, options.Detail)
+	if err == nil && author == nil {
+		err = jobtype.NewInvalidError("actor", "", "be given by jobs.WithActor: the audit log names it")
 	}
-	if author == nil {
-		return jobtype.NewInvalidError("actor", "", "be given by jobs.WithActor: the audit log names it")
-	}
-	detail, err := author.Detail(options.Detail)
 	if err != nil {
 		return err
 	}

@@ -380,7 +380,9 @@ func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]Sche
 // ScheduleTicks returns the last ticks of a schedule with their outcomes, newest first, at most n, which must not be negative. About 100
 // are kept.
 func (c *Client) ScheduleTicks(ctx context.Context, name string, n int) ([]ScheduleTick, error) {
-	list, err := readSchedules(ctx, c, name, n, func(ctx context.Context, q db.Querier) ([]ScheduleTick, error) { return schedule.Ticks(ctx, q, name, n) })
+	list, err := readSchedules(ctx, c, name, n, func(ctx context.Context, q db.Querier) ([]ScheduleTick, error) {
+		return schedule.Ticks(ctx, q, name, n)
+	})
 	return core.Result(list, err, "list ticks of schedule %s", strconv.Quote(name))
 }
 

@@ -164,11 +164,7 @@ func (in *Inspector) cancelAllOf(ctx context.Context, userID string, done *Forgo
 }
 
 func (in *Inspector) eraseAllOf(ctx context.Context, userID string, done *Forgotten, refused *jobs.RefusedError) error {
-	author, err := audit.Of(ctx)
-	if err != nil {
-		return err
-	}
-	detail, err := author.Detail(map[string]string{"user": userID})
+	author, detail, err := audit.Detailed(ctx, map[string]string{"user": userID})
 	if err != nil {
 		return err
 	}

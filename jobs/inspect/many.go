@@ -2,8 +2,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/sqluice/sqluice/db"
@@ -38,53 +36,66 @@ func (in *Inspector) DeleteMany(ctx context.Context, ids []int64, opts ...jobs.C
 
 func (in *Inspector) changeMany(
 	ctx context.Context, action Action, signals core.Signal, ids []int64, opts []jobs.ChangeOption, request lifecycle.Request,
-) (total int, err error) {
-	var options lifecycle.Options
+) (int, error) {
+	b := bulk{in: in, signals: signals, request: request, entry: audit.Entry{Action: action}}
 	for _, opt := range opts {
-		opt(&options)
+		opt(&b.options)
 	}
-	author, err := audit.Of(ctx)
-	var detail json.RawMessage
-	if err == nil {
-		detail, err = author.Detail(options.Detail)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s %d jobs: %w", action, len(ids), err)
-	}
-	var refused jobs.RefusedError
+	err := b.authorise(ctx, b.options.Detail)
 	for part := range slices.Chunk(ids, chunk) {
-		part = slices.Sorted(slices.Values(part)) // always in the same order, so that two callers do not deadlock
-		err := changeInParts(ctx, in.scope, part, &refused, func(ctx context.Context, part []int64) error {
-			var changed []int64
-			err := lifecycle.Change(ctx, in.scope, signals, func(ctx context.Context, q db.Querier) error {
-				changed = changed[:0]
-				now, made := core.Micros(in.scope.Now()), lifecycle.NewTransitions()
-				for _, id := range part {
-					err := request(ctx, q, now, id, options, made)
-					if err == nil {
-						changed = append(changed, id)
-					} else if !lifecycle.Refused(err) {
-						return err
-					}
-				}
-				if err := made.Conclude(ctx, q, now); err != nil {
-					return err
-				}
-				return author.RecordMany(ctx, q, now, audit.Entry{Action: action, JobIDs: changed, Detail: detail})
-			})
-			if err == nil {
-				total += len(changed)
-			}
-			return err
-		})
-		if err != nil {
-			return total, fmt.Errorf("%s %d jobs: %w", action, len(ids), err)
+		if err == nil {
+			err = b.change(ctx, slices.Sorted(slices.Values(part))) // always in the same order, so that two callers do not deadlock
 		}
 	}
-	if refused.N > 0 {
-		return total, fmt.Errorf("%s %d jobs: %w", action, len(ids), &refused)
+	if err == nil && b.refused.N > 0 {
+		err = &b.refused
 	}
-	return total, nil
+	return b.changed, core.Wrap(err, "%s %d jobs", action, len(ids))
+}
+
+// bulk is a change of many jobs, in transactions of a few hundred.
+type bulk struct {
+	in      *Inspector
+	signals core.Signal
+	options lifecycle.Options
+	request lifecycle.Request
+	author  *audit.Author
+	entry   audit.Entry // of each transaction, without its jobs
+	changed int
+	refused jobs.RefusedError
+}
+
+// authorise sets the author and the detail of the audit entries.
+func (b *bulk) authorise(ctx context.Context, detail any) (err error) {
+	b.author, b.entry.Detail, err = audit.Detailed(ctx, detail)
+	return err
+}
+
+// change changes jobs in one transaction, or in smaller parts when the database refuses some. It leaves out jobs that the request refuses.
+func (b *bulk) change(ctx context.Context, ids []int64) error {
+	return changeInParts(ctx, b.in.scope, ids, &b.refused, func(ctx context.Context, part []int64) error {
+		entry := b.entry
+		err := lifecycle.Change(ctx, b.in.scope, b.signals, func(ctx context.Context, q db.Querier) error {
+			entry.JobIDs = nil
+			now, made := core.Micros(b.in.scope.Now()), lifecycle.NewTransitions()
+			for _, id := range part {
+				err := b.request(ctx, q, now, id, b.options, made)
+				if err == nil {
+					entry.JobIDs = append(entry.JobIDs, id)
+				} else if !lifecycle.Refused(err) {
+					return err
+				}
+			}
+			if err := made.Conclude(ctx, q, now); err != nil {
+				return err
+			}
+			return b.author.RecordMany(ctx, q, now, entry)
+		})
+		if err == nil {
+			b.changed += len(entry.JobIDs)
+		}
+		return err
+	})
 }
 
 // lockedMost is the number of times in a row that a change may fail to get locks other than those of its jobs.

@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -98,13 +97,9 @@ func (in *Inspector) changeRetention(
 	ctx context.Context, action Action, rule RetentionRule,
 	change func(ctx context.Context, q db.Querier, now int64, by *string) (int64, error),
 ) (bool, error) {
-	author, err := audit.Of(ctx)
+	author, detail, err := audit.Detailed(ctx, rule.detail(action))
 	if err == nil {
 		err = rule.validate()
-	}
-	var detail json.RawMessage
-	if err == nil {
-		detail, err = author.Detail(rule.detail(action))
 	}
 	var n int64
 	if err == nil {

@@ -78,6 +78,16 @@ func (a *Author) Detail(v any) (json.RawMessage, error) {
 	return json.RawMessage(text), err
 }
 
+// Detailed returns the author as [Of] does, and the detail v of an entry as [Author.Detail] does.
+func Detailed(ctx context.Context, v any) (*Author, json.RawMessage, error) {
+	a, err := Of(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	detail, err := a.Detail(v)
+	return a, detail, err
+}
+
 // Record adds an entry.
 func (a *Author) Record(ctx context.Context, q db.Querier, now int64, e Entry) error {
 	if a == nil {
