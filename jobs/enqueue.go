@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,19 +79,10 @@ func (e *enqueue) validate(payload []byte) error {
 
 // columns validates all options, but not the payload, and returns the columns of a job that is enqueued at a time.
 func (e *enqueue) columns(now time.Time) (db.EnqueueJobParams, error) {
-	if err := e.check(); err != nil {
-		return db.EnqueueJobParams{}, err
-	}
-	metadata, err := e.checkedMetadata()
-	if err != nil {
-		return db.EnqueueJobParams{}, err
-	}
-	runAfter, status, err := e.runAfter(now)
-	if err != nil {
-		return db.EnqueueJobParams{}, err
-	}
-	startBy, err := e.startByColumn(now, runAfter)
-	if err != nil {
+	metadata, noMetadata := e.checkedMetadata()
+	runAfter, status, noTime := e.runAfter(now)
+	startBy, noStart := e.startByColumn(now, runAfter)
+	if err := cmp.Or(e.check(), noMetadata, noTime, noStart); err != nil {
 		return db.EnqueueJobParams{}, err
 	}
 	row := e.row(now, runAfter, status, metadata)

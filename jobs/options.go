@@ -300,7 +300,7 @@ func (e *enqueue) metadataColumn() (*string, error) {
 	}
 	if e.version != 0 {
 		var err error
-		if metadata, err = withVersion(metadata, e.version); err != nil {
+		if metadata, err = core.WithField(metadata, VersionField, e.version, ": the kind has a version, which is kept there"); err != nil {
 			return nil, err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -29,9 +28,4 @@ func (k *Kind[T]) upgraded(job *Job) (json.RawMessage, error) {
 		return nil, runner.Undecoded(fmt.Errorf("upgrade payload from version %d to %d: %w", from, k.Version, discreet(err, len(k.Sensitive) > 0)))
 	}
 	return payload, nil
-}
-
-// withVersion adds a version to metadata, which are none or an object.
-func withVersion(metadata *string, version int) (*string, error) {
-	return core.WithField(metadata, VersionField, version, ": the kind has a version, which is kept there")
 }

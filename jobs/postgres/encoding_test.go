@@ -79,7 +79,7 @@ func TestClientEncodingOfTheApplicationIsRefused(t *testing.T) {
 	pool, err := pgxpool.New(t.Context(), latin)
 	must(t, err)
 	defer pool.Close()
-	store, err := newBackendOn(pool)
+	store, err := newBackend(pool)
 	must(t, err)
 	_, err = jobs.New(store).Enqueue(t.Context(), "k", json.RawMessage(foreignText))
 	refused("a pool", err)

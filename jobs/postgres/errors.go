@@ -274,10 +274,7 @@ func sequenceOf(err error) string {
 }
 
 // isNoTable reports whether a statement failed because a table is missing.
-func isNoTable(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == codeNoTable
-}
+func isNoTable(err error) bool { return hasCode(err, codeNoTable) }
 
 // faults classifies the errors of this engine.
 type faults struct{}

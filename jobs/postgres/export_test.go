@@ -35,7 +35,7 @@ func (store *Store) Again(url string, opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := newBackendOn(store.backend.conns.pool, append(given, opts...)...)
+	b, err := newBackend(store.backend.conns.pool, append(given, opts...)...)
 	if err == nil {
 		b.conns.sessions = store.backend.conns.sessions
 	}

@@ -145,7 +145,7 @@ func testFirstUseInATransaction(t *testing.T, site *site) {
 	pool, err := pgxpool.New(t.Context(), with(url, "search_path=app,queue", "pool_max_conns=1"))
 	must(t, err)
 	defer pool.Close()
-	store, err := newBackendOn(pool)
+	store, err := newBackend(pool)
 	must(t, err)
 	tx, err := pool.Begin(t.Context())
 	must(t, err)

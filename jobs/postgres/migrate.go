@@ -127,12 +127,11 @@ func (s *migrator) read(ctx context.Context, known migration.Set, statement stri
 	var server int64
 	sent := s.conns.clock.instant()
 	err = s.conns.queryRow(ctx, statement, args, &applied, &recorded, &server)
-	var e *pgconn.PgError
 	switch {
 	case err == nil:
 		s.conns.clock.sample(server, sent, s.conns.clock.instant())
 		return known.Compare(applied, recorded)
-	case errors.As(err, &e) && e.Code == codeNoColumn:
+	case hasCode(err, codeNoColumn):
 		err = fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another schema", err, migration.VersionTable)
 	}
 	return engine.Schema{Want: known.Newest()}, err
@@ -273,7 +272,7 @@ func (s *migrator) match(ctx context.Context, pool *stdsql.DB, known migration.S
 			return err
 		}
 		_, err = tx.ExecContext(ctx, controlOn("create_schema", scratchSchema))
-		if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == codePrivilege {
+		if hasCode(err, codePrivilege) {
 			return fmt.Errorf("%w (%v)", errScratch, err)
 		} else if err != nil {
 			return err

@@ -201,7 +201,7 @@ func testSchemaReadWhileItChanges(t *testing.T, site *site) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	must(t, err)
 	t.Cleanup(pool.Close)
-	store, err := newBackendOn(pool)
+	store, err := newBackend(pool)
 	must(t, err)
 	t.Cleanup(func() { shut(t, store) })
 	found, err := store.Migrations().Schema(t.Context())

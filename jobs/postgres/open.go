@@ -40,7 +40,8 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 // workers keeps two more connections beside it. Handlers that hold a connection while they wait for another can exhaust
 // the pool: give it a few more than the handlers that use it at once.
 func New(pool *pgxpool.Pool, opts ...Option) (*Store, error) {
-	return newStore(newBackendOn(pool, opts...))
+	b, err := newBackend(pool, opts...)
+	return newStore(core.Result(b, err, "new PostgreSQL store"))
 }
 
 func newStore(b *backend, err error) (*Store, error) {
@@ -94,7 +95,7 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	store, err = newBackend(pool, append(given, opts...))
+	store, err = newBackend(pool, append(given, opts...)...)
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
@@ -103,13 +104,8 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 	return store, nil
 }
 
-// newBackendOn implements New.
-func newBackendOn(pool *pgxpool.Pool, opts ...Option) (*backend, error) {
-	store, err := newBackend(pool, opts)
-	return core.Result(store, err, "new PostgreSQL store")
-}
-
-func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
+// newBackend connects the parts of the engine.
+func newBackend(pool *pgxpool.Pool, opts ...Option) (*backend, error) {
 	if pool == nil {
 		return nil, errors.New("the pool is nil")
 	}

@@ -153,15 +153,9 @@ var parameters = map[string]func(value string) (Option, error){
 		}
 		return WithSchema(value), nil
 	},
-	"pgbouncer": flagParameter(BehindPooler),
+	"pgbouncer": flag(func(o *options, on bool) { o.pooled = on }),
 	"session":   func(value string) (Option, error) { return WithSession(value), nil },
-	"notify": func(value string) (Option, error) {
-		on, err := strconv.ParseBool(value)
-		if err != nil {
-			return nil, errors.New("be true or false")
-		}
-		return func(o *options) { o.silent = !on }, nil
-	},
+	"notify":    flag(func(o *options, on bool) { o.silent = !on }),
 	"poll": func(value string) (Option, error) {
 		every, err := time.ParseDuration(value)
 		if err != nil || every < time.Millisecond || every > time.Minute {
@@ -171,16 +165,14 @@ var parameters = map[string]func(value string) (Option, error){
 	},
 }
 
-func flagParameter(option func() Option) func(string) (Option, error) {
+// flag returns the parser of a parameter that is true or false.
+func flag(set func(o *options, on bool)) func(string) (Option, error) {
 	return func(value string) (Option, error) {
 		on, err := strconv.ParseBool(value)
 		if err != nil {
 			return nil, errors.New("be true or false")
 		}
-		if !on {
-			return func(*options) {}, nil
-		}
-		return option(), nil
+		return func(o *options) { set(o, on) }, nil
 	}
 }
 

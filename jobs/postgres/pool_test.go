@@ -95,7 +95,7 @@ func testPruneOnTheCallersConnection(t *testing.T, site *site) {
 	pool, err := pgxpool.New(t.Context(), with(url, "pool_max_conns=1"))
 	must(t, err)
 	t.Cleanup(pool.Close)
-	store, err := newBackendOn(pool, silentAfter(time.Second))
+	store, err := newBackend(pool, silentAfter(time.Second))
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	must(t, jobs.New(store).CheckSchema(t.Context()))

@@ -178,7 +178,7 @@ func testStrandedAtCommit(t *testing.T, site *site) {
 			pool, err := pgxpool.NewWithConfig(t.Context(), config)
 			must(t, err)
 			t.Cleanup(pool.Close)
-			store, err = newBackendOn(pool, silentAfter(2*time.Second), prompt(time.Hour, 500*time.Millisecond))
+			store, err = newBackend(pool, silentAfter(2*time.Second), prompt(time.Hour, 500*time.Millisecond))
 			must(t, err)
 			t.Cleanup(func() { must(t, store.Close()) })
 		}

@@ -60,7 +60,7 @@ func deafPool(t *testing.T, url string) *pgxpool.Pool {
 // on opens a store on an application's pool.
 func on(t *testing.T, pool *pgxpool.Pool, opts ...Option) (*backend, *jobs.Client) {
 	t.Helper()
-	store, err := newBackendOn(pool, append([]Option{WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
+	store, err := newBackend(pool, append([]Option{WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
 	must(t, err)
 	t.Cleanup(func() { shut(t, store) })
 	return store, jobs.New(store)

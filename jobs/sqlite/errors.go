@@ -23,42 +23,28 @@ var (
 	errCannotOpen    = errors.New("the file cannot be opened: check that its folder exists and may be written to")
 )
 
+// meanings holds the errors that follow from SQLite's primary code alone.
+var meanings = map[int]error{
+	lib.SQLITE_BUSY: jobs.ErrBusy, lib.SQLITE_LOCKED: jobs.ErrBusy, lib.SQLITE_FULL: jobs.ErrFull, lib.SQLITE_IOERR: jobs.ErrDisk,
+	lib.SQLITE_NOTADB: errNotDatabase, lib.SQLITE_CORRUPT: errCorrupt, lib.SQLITE_READONLY: errReadOnly, lib.SQLITE_CANTOPEN: errCannotOpen,
+}
+
 // translate adds to a SQLite error its meaning, as a sentinel for errors.Is and as text.
 func translate(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	var meaning error
-	switch e.Code() & 0xff {
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		meaning = jobs.ErrBusy
-	case lib.SQLITE_FULL:
-		meaning = jobs.ErrFull
-	case lib.SQLITE_IOERR:
-		meaning = jobs.ErrDisk
-	case lib.SQLITE_NOTADB:
-		meaning = errNotDatabase
-	case lib.SQLITE_CORRUPT:
-		meaning = errCorrupt
-	case lib.SQLITE_READONLY:
-		meaning = errReadOnly
-	case lib.SQLITE_CANTOPEN:
-		if meaning = errCannotOpen; lacksDescriptors() {
-			meaning = errNoDescriptors
-		}
-	case lib.SQLITE_CONSTRAINT:
-		failed := failedCheck.FindStringSubmatch(e.Error())
-		if failed == nil {
-			return err
-		}
-		if meaning = errsLargest[failed[1]]; meaning == nil {
-			return err
-		}
-	default:
-		return err
+	meaning := meanings[e.Code()&0xff]
+	if meaning == errCannotOpen && lacksDescriptors() {
+		meaning = errNoDescriptors
 	}
-	if errors.Is(err, meaning) {
+	if e.Code()&0xff == lib.SQLITE_CONSTRAINT {
+		if failed := failedCheck.FindStringSubmatch(e.Error()); failed != nil {
+			meaning = errsLargest[failed[1]]
+		}
+	}
+	if meaning == nil || errors.Is(err, meaning) {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", meaning, err)

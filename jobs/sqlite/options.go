@@ -33,9 +33,8 @@ func (d Durability) synchronous() string {
 		return "2"
 	case NoSync:
 		return "0"
-	default:
-		return "1"
 	}
+	return "1"
 }
 
 // Option changes how a database is opened.

@@ -309,18 +309,15 @@ func refuseSide(path, reason string) error { return fmt.Errorf("%s: %s; %w", pat
 
 // describe returns the name of a kind of file for an error text.
 func describe(mode os.FileMode) string {
-	switch {
-	case mode.IsDir():
-		return "a folder"
-	case mode&os.ModeSymlink != 0:
-		return "a symbolic link"
-	case mode&os.ModeNamedPipe != 0:
-		return "a named pipe"
-	case mode&os.ModeSocket != 0:
-		return "a socket"
-	case mode&os.ModeDevice != 0:
-		return "a device"
-	case mode.IsRegular():
+	for _, kind := range []struct {
+		bit  os.FileMode
+		name string
+	}{{os.ModeDir, "a folder"}, {os.ModeSymlink, "a symbolic link"}, {os.ModeNamedPipe, "a named pipe"}, {os.ModeSocket, "a socket"}, {os.ModeDevice, "a device"}} {
+		if mode&kind.bit != 0 {
+			return kind.name
+		}
+	}
+	if mode.IsRegular() {
 		return "a regular file"
 	}
 	return "a special file"

@@ -150,9 +150,5 @@ func (t *ownTx) Commit(context.Context) error {
 
 // Rollback implements [engine.OwnTx].
 func (t *ownTx) Rollback(context.Context) error {
-	err := t.tx.Rollback()
-	if errors.Is(err, sql.ErrTxDone) { // the end of its context has rolled it back
-		err = nil
-	}
-	return errors.Join(translate(err), t.pool.Close())
+	return errors.Join(translate(ignoreDone(t.tx.Rollback())), t.pool.Close())
 }
