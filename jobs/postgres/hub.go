@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,10 +19,6 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// notifyEvery is the shortest time between two notifications sent after commits, such as those of retries. Enqueues send
-// theirs within their transactions.
-const notifyEvery = 5 * time.Millisecond
-
 // hub wakes listeners after commits: at once after this process's own, on a notification after another process's commit
 // that made work ready, and at each poll after commits without a notification. Jobs that end in other processes cause
 // none: a notification would wake every listening process and its server process, and nearly always no caller waits.
@@ -32,6 +27,7 @@ type hub struct {
 	conns *connections
 	read  func(context.Context, engine.Func) error
 	token string // marks this store's own notifications, which it ignores
+	tells *notifier
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
@@ -39,8 +35,6 @@ type hub struct {
 	started   bool // one goroutine polls, and another listens
 	compares  bool // a goroutine polls for changes
 	quiet     bool // the server accepts no LISTEN: poll more often
-	pending   bool // other processes were not yet notified of ready work
-	notifying bool // a goroutine sends notifications while any is pending
 	ctx       context.Context
 	stop      context.CancelFunc
 	running   sync.WaitGroup
@@ -54,7 +48,9 @@ type listener struct {
 
 func newHub(conns *connections, read func(context.Context, engine.Func) error) *hub {
 	ctx, stop := context.WithCancel(context.Background())
-	return &hub{conns: conns, read: read, token: rand.Text()[:8], listeners: map[*listener]struct{}{}, ctx: ctx, stop: stop}
+	token := rand.Text()[:8]
+	tells := &notifier{conns: conns, text: notification(token, core.WorkReady, "")}
+	return &hub{conns: conns, read: read, token: token, tells: tells, listeners: map[*listener]struct{}{}, ctx: ctx, stop: stop}
 }
 
 func (h *hub) listen(signals core.Signal, queues []string) (<-chan struct{}, func()) {
@@ -165,12 +161,6 @@ func (h *hub) setQuiet(quiet bool) {
 	h.quiet = quiet
 }
 
-// notification returns the payload of a NOTIFY: the sender's token, the signals as a number, and the queue with work if nothing
-// else changed. Any other payload, such as that of a bare NOTIFY by a person or a program, wakes all listeners for work.
-func notification(token string, signals core.Signal, queue string) string {
-	return fmt.Sprintf("%s/%d/%s", token, signals, queue)
-}
-
 func (h *hub) notice(n *pgconn.Notification) {
 	parts := strings.SplitN(n.Payload, "/", 3)
 	if len(parts) == 3 {
@@ -195,53 +185,8 @@ func (h *hub) announce(signals core.Signal) {
 	}
 	h.wake(local, "", jobs.WakeLocal)
 	if signals&core.WorkReady != 0 && !h.conns.options.silent {
-		h.notifySoon()
+		h.tells.soon(func() { h.run(func() { h.tells.sendPending(h.ctx) }) })
 	}
-}
-
-func (h *hub) notifySoon() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pending = true
-	if !h.notifying && !h.closed {
-		h.notifying = true
-		h.running.Go(h.notifyPending)
-	}
-}
-
-// notifyPending sends notifications, at most one in notifyEvery, until none is pending.
-func (h *hub) notifyPending() {
-	for {
-		h.mu.Lock()
-		if !h.pending || h.closed {
-			h.notifying = false
-			h.mu.Unlock()
-			return
-		}
-		h.pending = false
-		h.mu.Unlock()
-		if h.notify(h.ctx) != nil && h.ctx.Err() != nil {
-			h.mu.Lock()
-			h.pending = true // close sends it
-			h.mu.Unlock()
-		} // other processes find out by polling
-		h.rest(notifyEvery)
-	}
-}
-
-// notify tells other processes that work is ready. It only makes them look sooner, so its error is only logged.
-func (h *hub) notify(ctx context.Context) error {
-	err := h.conns.rerun(ctx, func() error { // sending it twice does no harm
-		return inTime(ctx, func(ctx context.Context) error {
-			text := notification(h.token, core.WorkReady, "")
-			_, err := h.conns.pool.Exec(ctx, control("announce"), once(h.conns.names.channel(), text)...)
-			return err
-		})
-	})
-	if err != nil && h.ctx.Err() == nil {
-		h.conns.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
-	}
-	return err
 }
 
 // rest waits for d and reports whether the hub is still open.
@@ -263,14 +208,7 @@ func (h *hub) close() {
 	h.mu.Unlock()
 	h.stop()
 	h.running.Wait()
-	h.mu.Lock()
-	pending := h.pending // for example after a stop that released jobs
-	h.mu.Unlock()
-	if pending {
-		ctx, cancel := context.WithTimeout(context.Background(), lastWord)
-		defer cancel()
-		_ = h.notify(ctx)
-	}
+	h.tells.close()
 }
 
 // pollChanges wakes, at the interval of poll, the listeners for changes only. Claims and other programs send no notification,

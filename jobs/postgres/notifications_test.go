@@ -177,9 +177,9 @@ func testTellsAtTheEnd(t *testing.T, site *site) {
 	release := useUp(t, store)
 	store.Announce(core.WorkReady)
 	eventually(t, "it is about to be told", func() bool {
-		store.hub.mu.Lock()
-		defer store.hub.mu.Unlock()
-		return store.hub.notifying && !store.hub.pending
+		store.hub.tells.mu.Lock()
+		defer store.hub.tells.mu.Unlock()
+		return store.hub.tells.sending && !store.hub.tells.pending
 	})
 	closed := make(chan error, 1)
 	go func() { closed <- store.Close() }()
