@@ -394,7 +394,7 @@ func readSchedules[T any](ctx context.Context, c *Client, name string, n int, fn
 	if n < 0 {
 		return none, jobtype.NewInvalidError("limit", strconv.Itoa(n), "not be negative")
 	}
-	return core.Read(ctx, c.scope().Read, fn)
+	return core.Value(ctx, c.scope().Read, fn)
 }
 
 // checkScheduleName returns an InvalidError for a name that no row of any engine can have.

@@ -31,7 +31,7 @@ func newReader(side Side, t table, after int64) *reader {
 
 // page returns at most most of the next rows, and none at the end.
 func (r *reader) page(ctx context.Context, most int) ([]row, error) {
-	rows, err := core.Read(ctx, r.side.Store.Read, func(ctx context.Context, q db.Querier) ([]row, error) {
+	rows, err := core.Value(ctx, r.side.Store.Read, func(ctx context.Context, q db.Querier) ([]row, error) {
 		return r.table.list(ctx, q, r.after, min(r.n, int64(most)))
 	})
 	if err != nil {

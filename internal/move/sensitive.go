@@ -12,7 +12,7 @@ import (
 // copySensitive copies the source's marks of sensitive fields to the target, before the jobs: users can read the target during the move.
 // The target keeps marks of its own, so the marks of the sides may differ.
 func (m *mover) copySensitive(ctx context.Context) error {
-	rows, err := core.Read(ctx, m.From.Store.Read, func(ctx context.Context, q db.Querier) ([]db.SensitiveField, error) {
+	rows, err := core.Value(ctx, m.From.Store.Read, func(ctx context.Context, q db.Querier) ([]db.SensitiveField, error) {
 		return q.ListAllSensitiveFields(ctx)
 	})
 	if err != nil {

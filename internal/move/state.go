@@ -124,7 +124,7 @@ func otherMoveError(row *db.Move) error {
 
 // moves returns the row that closes a side, or nil.
 func (s Side) moves(ctx context.Context) (*db.Move, error) {
-	rows, err := core.Read(ctx, s.Store.Read, func(ctx context.Context, q db.Querier) ([]db.Move, error) {
+	rows, err := core.Value(ctx, s.Store.Read, func(ctx context.Context, q db.Querier) ([]db.Move, error) {
 		return q.ListMoves(ctx)
 	})
 	switch {

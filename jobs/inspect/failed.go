@@ -79,7 +79,7 @@ func (in *Inspector) FailedReport(ctx context.Context, f FailedFilter) (FailedRe
 	if err != nil {
 		return FailedReport{}, fmt.Errorf("report failed jobs: %w", err)
 	}
-	rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ReportFailedJobsRow, error) {
+	rows, err := core.Value(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ReportFailedJobsRow, error) {
 		return q.ReportFailedJobs(ctx, db.ReportFailedJobsParams{
 			Since: since(f.Since), Kind: core.Optional(f.Kind), Most: MostReported, N: MostReported,
 		})

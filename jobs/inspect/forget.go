@@ -91,7 +91,7 @@ func (in *Inspector) deleteSchedulesOf(ctx context.Context, userID string) ([]st
 func (in *Inspector) eachSchedule(ctx context.Context, fn func(db.Schedule) error) error {
 	const page = 10 // each may have a payload of a megabyte
 	for after := ""; ; {
-		rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.Schedule, error) {
+		rows, err := core.Value(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.Schedule, error) {
 			return q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: page})
 		})
 		if err != nil || len(rows) == 0 {
@@ -132,7 +132,7 @@ func userOf(row db.Schedule) string {
 // eachOf calls fn with the jobs of a user, some hundred at a time.
 func (in *Inspector) eachOf(ctx context.Context, userID string, fn func([]db.ListJobsOfUserRow) error) error {
 	for after := int64(0); ; {
-		rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListJobsOfUserRow, error) {
+		rows, err := core.Value(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListJobsOfUserRow, error) {
 			return q.ListJobsOfUser(ctx, db.ListJobsOfUserParams{UserID: userID, AfterID: after, N: chunk})
 		})
 		if err != nil || len(rows) == 0 {

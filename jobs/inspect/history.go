@@ -89,7 +89,7 @@ func (in *Inspector) histories(ctx context.Context, f HistoryFilter, queues []st
 	if err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
-	rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListJobHistoryRow, error) {
+	rows, err := core.Value(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListJobHistoryRow, error) {
 		return q.ListJobHistory(ctx, db.ListJobHistoryParams{
 			Step: kept.Microseconds(), Starts: f.starts(kept, now), Queues: string(names), Kind: f.Kind,
 			Since: core.Micros(f.Since), Until: core.Micros(f.Until),

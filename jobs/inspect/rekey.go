@@ -161,7 +161,7 @@ func (r *rekey) text(kind string, column cipher.Column, stored string, found *un
 // jobs processes all jobs.
 func (r *rekey) jobs(ctx context.Context) error {
 	for after := int64(0); ; {
-		heads, err := core.Read(ctx, r.in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListValueHeadsRow, error) {
+		heads, err := core.Value(ctx, r.in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListValueHeadsRow, error) {
 			return q.ListValueHeads(ctx, db.ListValueHeadsParams{AfterID: after, N: MaxPage})
 		})
 		if err != nil || len(heads) == 0 {
@@ -285,7 +285,7 @@ func (r *rekey) params(row db.Job, found *unreadable) (p db.RekeyJobParams, chan
 func (r *rekey) errors(ctx context.Context) error {
 	const page = 200
 	for after := int64(0); ; {
-		rows, err := core.Read(ctx, r.in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListErrorTextsRow, error) {
+		rows, err := core.Value(ctx, r.in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.ListErrorTextsRow, error) {
 			return q.ListErrorTexts(ctx, db.ListErrorTextsParams{AfterID: after, N: page})
 		})
 		if err != nil || len(rows) == 0 {

@@ -46,7 +46,7 @@ func (r RetentionRule) String() string {
 
 // Retentions returns the rules, by queue, kind and status.
 func (in *Inspector) Retentions(ctx context.Context) ([]RetentionRule, error) {
-	rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.Retention, error) {
+	rows, err := core.Value(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.Retention, error) {
 		return q.ListRetentions(ctx)
 	})
 	if err != nil {

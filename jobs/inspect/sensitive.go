@@ -15,7 +15,7 @@ import (
 
 // SensitiveFields returns the fields that are marked as sensitive, by kind: see [jobs.Kind.Sensitive].
 func (in *Inspector) SensitiveFields(ctx context.Context) (map[string][]string, error) {
-	rows, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.SensitiveField, error) {
+	rows, err := core.Value(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]db.SensitiveField, error) {
 		return q.ListAllSensitiveFields(ctx)
 	})
 	if err != nil {

@@ -54,7 +54,7 @@ type WorkerInfo struct {
 // Workers returns the workers that have not ended, oldest first. It returns a worker whose process died until another worker notices,
 // which takes about a second, or for two leases if no other worker runs.
 func (in *Inspector) Workers(ctx context.Context) ([]WorkerInfo, error) {
-	workers, err := core.Read(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]WorkerInfo, error) {
+	workers, err := core.Value(ctx, in.scope.Read, func(ctx context.Context, q db.Querier) ([]WorkerInfo, error) {
 		return listWorkers(ctx, q, in.scope.Now())
 	})
 	return core.Result(workers, err, "list workers")

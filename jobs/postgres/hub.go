@@ -221,7 +221,7 @@ func (h *hub) pollChanges() {
 			known = false
 			continue
 		}
-		mark, err := core.Read(h.ctx, h.read, func(ctx context.Context, q db.Querier) (db.GetChangeMarkRow, error) {
+		mark, err := core.Value(h.ctx, h.read, func(ctx context.Context, q db.Querier) (db.GetChangeMarkRow, error) {
 			return q.GetChangeMark(ctx)
 		})
 		if err != nil {

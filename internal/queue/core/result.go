@@ -22,11 +22,11 @@ func Result[T any](v T, err error, operation string, args ...any) (T, error) {
 	return *new(T), Wrap(err, operation, args...)
 }
 
-// Read returns what fn returns on a connection, of type Q, on which read runs it. read is a method such as Read of a store.
-func Read[Q, T any](
-	ctx context.Context, read func(context.Context, func(context.Context, Q) error) error, fn func(context.Context, Q) (T, error),
+// Value returns what fn returns when run calls it with a connection of type Q. run is a method such as Read or Write of a store.
+func Value[Q, T any](
+	ctx context.Context, run func(context.Context, func(context.Context, Q) error) error, fn func(context.Context, Q) (T, error),
 ) (value T, err error) {
-	err = read(ctx, func(ctx context.Context, q Q) (err error) {
+	err = run(ctx, func(ctx context.Context, q Q) (err error) {
 		value, err = fn(ctx, q)
 		return err
 	})

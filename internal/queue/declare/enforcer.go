@@ -62,7 +62,7 @@ func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 	if len(e.Declared) == 0 {
 		return nil
 	}
-	due, err := core.Read(ctx, e.Scope.Store.Read, func(ctx context.Context, q db.Querier) ([]pending, error) {
+	due, err := core.Value(ctx, e.Scope.Store.Read, func(ctx context.Context, q db.Querier) ([]pending, error) {
 		return e.pending(ctx, q, w, all)
 	})
 	if err == nil && len(due) > 0 {

@@ -137,7 +137,7 @@ func (l *List) byID() map[int64][]*waiter {
 // wakeEnded wakes the waiters whose job has ended or does not exist. It reports whether there were any.
 func wakeEnded(ctx context.Context, store Store, byID map[int64][]*waiter) (found bool, err error) {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(byID)), waitMost) {
-		ended, err := core.Read(ctx, store.Inspect, func(ctx context.Context, q db.Querier) ([]int64, error) {
+		ended, err := core.Value(ctx, store.Inspect, func(ctx context.Context, q db.Querier) ([]int64, error) {
 			return q.ListEndedAmong(ctx, core.JSONIDs(ids))
 		})
 		if err != nil {
