@@ -17,7 +17,6 @@ import (
 // name, the content that appeared most recently applies, whatever restarts. A declared schedule is due only while a live runner declares
 // it, so that one that is removed from the code ends with the last runner of the old version. It panics after Run has begun. Drain puts no
 // schedules and serves none.
-// schedules and serves none.
 func (r *Runner) Schedule(list ...Schedule) {
 	if r.started.Load() {
 		panic("jobs: Schedule after Run")

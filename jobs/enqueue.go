@@ -180,10 +180,7 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 	var receipts []Receipt
 	r.add = func(ctx context.Context) (err error) {
 		receipts, err = c.addMany(ctx, e, n, payload)
-		r.ids = make([]int64, len(receipts))
-		for i, receipt := range receipts {
-			r.ids[i] = receipt.ID
-		}
+		r.ids = core.Map(receipts, func(receipt Receipt) int64 { return receipt.ID })
 		return err
 	}
 	if err := r.pass(ctx); err != nil {
@@ -224,10 +221,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	if err != nil {
 		return nil, err
 	}
-	receipts := make([]Receipt, len(ids))
-	for i, id := range ids {
-		receipts[i].ID = id
-	}
+	receipts := core.Map(ids, func(id int64) Receipt { return Receipt{ID: id} })
 	c.tellEnqueued(e, receipts...)
 	return receipts, nil
 }

@@ -114,14 +114,7 @@ func (in *Inspector) audit(ctx context.Context, f AuditFilter) ([]AuditEntry, er
 		})
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]AuditEntry, len(rows))
-	for i, row := range rows {
-		list[i] = entryFromRow(row)
-	}
-	return list, nil
+	return core.Map(rows, entryFromRow), err
 }
 
 func entryFromRow(r db.JobAudit) AuditEntry {

@@ -183,11 +183,9 @@ func (in *Inspector) Failures(ctx context.Context, f FailedFilter, before Failur
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Failure, len(rows))
-	for i, r := range rows {
-		list[i] = Failure{r.ID, r.Kind, r.Queue, in.shortError(r), core.Time(r.FinishedAt)}
-	}
-	return list, nil
+	return core.Map(rows, func(r db.ListFailedJobsRow) Failure {
+		return Failure{r.ID, r.Kind, r.Queue, in.shortError(r), core.Time(r.FinishedAt)}
+	}), nil
 }
 
 // shortError returns the beginning of a failed job's error. The statement returns an encrypted error whole.

@@ -112,11 +112,7 @@ func (in *Inspector) histories(ctx context.Context, f HistoryFilter, queues []st
 			s.add(at, row)
 		}
 	}
-	list := make([]History, len(queues))
-	for i, name := range queues {
-		list[i] = byQueue[name].history(f)
-	}
-	return list, nil
+	return core.Map(queues, func(name string) History { return byQueue[name].history(f) }), nil
 }
 
 // complete sets the filter's defaults and truncates Since to the beginning of a step.

@@ -34,10 +34,7 @@ func (in *Inspector) show(ctx context.Context, q db.Querier, rows []db.Job) ([]j
 	if err := in.view().Rows(ctx, q, rows); err != nil {
 		return nil, err
 	}
-	list := make([]jobs.Job, len(rows))
-	for i, row := range rows {
-		list[i] = jobrow.Of(row)
-	}
+	list := core.Map(rows, jobrow.Of)
 	return list, jobrow.FillAll(ctx, q, list)
 }
 

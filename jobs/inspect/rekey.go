@@ -170,10 +170,7 @@ func (r *rekey) jobs(ctx context.Context) error {
 		after = heads[len(heads)-1].ID
 		wanted := slices.DeleteFunc(heads, func(h db.ListValueHeadsRow) bool { return !r.wantsAny(h) })
 		for part := range portions(wanted, func(h db.ListValueHeadsRow) int64 { return h.Bytes }) {
-			ids := make([]int64, len(part))
-			for i, h := range part {
-				ids[i] = h.ID
-			}
+			ids := core.Map(part, func(h db.ListValueHeadsRow) int64 { return h.ID })
 			if err := changeInParts(ctx, r.in.scope, ids, &r.refused, r.jobsTogether); err != nil {
 				return err
 			}

@@ -149,11 +149,7 @@ func idOf(r db.FindJobsRow) int64 { return r.ID }
 
 // jsonIDs returns the ids of rows as a JSON list, the form that statements take.
 func jsonIDs[T any](rows []T, idOf func(T) int64) string {
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
-		ids[i] = idOf(r)
-	}
-	return core.JSONIDs(ids)
+	return core.JSONIDs(core.Map(rows, idOf))
 }
 
 // start reads the ids of all matching jobs from an index that serves the filter and is not in the order of ids, if they are

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -99,13 +100,7 @@ func largest(e *pgconn.PgError) error {
 }
 
 // oneLine returns statements of sql/control on one line.
-func oneLine(names ...string) string {
-	var texts []string
-	for _, name := range names {
-		texts = append(texts, control(name))
-	}
-	return strings.Join(texts, "; ")
-}
+func oneLine(names ...string) string { return strings.Join(core.Map(names, control), "; ") }
 
 var errStatementPooling = errors.New("the queue needs transactions: set PgBouncer's pool_mode to transaction or session, or connect to the server itself")
 

@@ -11,6 +11,7 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -94,13 +95,7 @@ func noID(table string, statements ...string) error {
 }
 
 // oneLine returns statements of sql/control on one line.
-func oneLine(statements ...string) string {
-	var texts []string
-	for _, name := range statements {
-		texts = append(texts, control(name))
-	}
-	return strings.Join(texts, "; ")
-}
+func oneLine(names ...string) string { return strings.Join(core.Map(names, control), "; ") }
 
 // translateSystem does the same for a file that is not SQLite's.
 func translateSystem(err error) error {

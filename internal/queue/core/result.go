@@ -32,3 +32,12 @@ func Value[Q, T any](
 	})
 	return value, err
 }
+
+// Map returns what f makes of each element of a list, in their order.
+func Map[T, R any](list []T, f func(T) R) []R {
+	made := make([]R, len(list))
+	for i, element := range list {
+		made[i] = f(element)
+	}
+	return made
+}

@@ -94,11 +94,7 @@ func of(subject, name, body, content string) Declaration {
 
 // IDs returns the ids in their order, as the text that a worker's row holds: workers of one program have the same text.
 func IDs(list []Declaration) string {
-	var ids []string
-	for _, d := range sorted(list) {
-		ids = append(ids, d.ID)
-	}
-	return core.JSONNames(ids)
+	return core.JSONNames(core.Map(sorted(list), func(d Declaration) string { return d.ID }))
 }
 
 // Register adds rows for the declarations of a worker that is about to register, where they are new.
@@ -106,10 +102,7 @@ func Register(ctx context.Context, q db.Querier, list []Declaration, now time.Ti
 	if len(list) == 0 {
 		return nil
 	}
-	items := make([][4]string, 0, len(list))
-	for _, d := range sorted(list) {
-		items = append(items, [4]string{d.ID, d.Subject, d.Name, d.Body})
-	}
+	items := core.Map(sorted(list), func(d Declaration) [4]string { return [4]string{d.ID, d.Subject, d.Name, d.Body} })
 	text, err := json.Marshal(items)
 	if err != nil {
 		return fmt.Errorf("encode declarations: %w", err)

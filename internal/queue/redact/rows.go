@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // Rows hides the values that the kinds of jobs mark as sensitive, in rows that were read by the same Querier. It reads the
@@ -14,10 +15,7 @@ func Rows(ctx context.Context, q db.Querier, rows []db.Job) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	var kinds []string
-	for _, r := range rows {
-		kinds = append(kinds, r.Kind)
-	}
+	kinds := core.Map(rows, func(r db.Job) string { return r.Kind })
 	slices.Sort(kinds)
 	fields, err := ReadFields(ctx, q, slices.Compact(kinds))
 	if err != nil {

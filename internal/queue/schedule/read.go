@@ -187,10 +187,7 @@ func hide(ctx context.Context, q db.Querier, rows []db.Schedule, view redact.Vie
 
 // Names returns the names of schedules as the text of a worker's row.
 func Names(rows []db.PutScheduleParams) string {
-	var names []string
-	for _, r := range rows {
-		names = append(names, r.Name)
-	}
+	names := core.Map(rows, func(r db.PutScheduleParams) string { return r.Name })
 	slices.Sort(names)
 	return core.JSONNames(names)
 }
