@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -21,7 +19,10 @@ import (
 )
 
 // oldest is the first SQLite without the WAL-reset bug, which can corrupt a database that several processes write.
-const oldest = "3.51.3"
+const (
+	oldest       = "3.51.3"
+	oldestNumber = 3_051_003
+)
 
 // LibraryVersion is the version of SQLite that is compiled in.
 const LibraryVersion = lib.SQLITE_VERSION
@@ -100,7 +101,7 @@ func sharesLibrary(ctx context.Context, pool *sql.DB) (isOurs bool, err error) {
 
 // checkConnection reads the settings back: SQLite reports no error for a pragma that it does not know or cannot follow.
 func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
-	if older(LibraryVersion, oldest) {
+	if lib.SQLITE_VERSION_NUMBER < oldestNumber {
 		return fmt.Errorf("SQLite %s is too old: %s or newer is needed", LibraryVersion, oldest)
 	}
 	for _, setting := range []struct{ name, want string }{{"synchronous", o.durability.synchronous()}, {"busy_timeout", "5000"}, {"foreign_keys", "1"}} {
@@ -119,13 +120,10 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 // SQLite counts its bytes differently from the CHECKs of the tables.
 func checkEncoding(ctx context.Context, pool *sql.DB) error {
 	have, err := ask[string](ctx, pool, "encoding")
-	if err != nil {
-		return err
-	}
-	if have != "UTF-8" {
+	if err == nil && have != "UTF-8" {
 		return fmt.Errorf("the database's encoding is %s and must be UTF-8: SQLite fixes it with the first table, so use another file", have)
 	}
-	return nil
+	return err
 }
 
 const (
@@ -168,28 +166,6 @@ func tryWAL(ctx context.Context, pool *sql.DB) error {
 func ask[T any](ctx context.Context, on rowQuerier, name string) (value T, err error) {
 	err = translate(on.QueryRowContext(ctx, control(name)).Scan(&value))
 	return value, err
-}
-
-// older reports whether dotted version a is below b; a part that is not a number counts as 0.
-func older(a, b string) bool {
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range max(len(as), len(bs)) {
-		if x, y := part(as, i), part(bs, i); x != y {
-			return x < y
-		}
-	}
-	return false
-}
-
-func part(parts []string, i int) int {
-	if i >= len(parts) {
-		return 0
-	}
-	n, err := strconv.Atoi(parts[i])
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // Importing this package turns on the locks of open file descriptions: after the first lock of any SQLite file in the process,
