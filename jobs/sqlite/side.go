@@ -339,15 +339,7 @@ func workerKey(name string) (key string, ok bool) {
 // isKey reports whether a text has the form of newKey's results. Keys come from rows that other programs may write, and
 // become parts of file names.
 func isKey(key string) bool {
-	if len(key) != 26 {
-		return false
-	}
-	for _, c := range key {
-		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
-			return false
-		}
-	}
-	return true
+	return len(key) == 26 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
 // newKey returns a key for a worker: 26 characters, which cannot be guessed.
