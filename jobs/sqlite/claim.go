@@ -60,7 +60,7 @@ func (c claims) inSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParam
 		return only.StartJobs(ctx, sqliteonly.StartJobsParams{WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Ids: rest})
 	})
 	if err == nil && started != int64(len(rows)) {
-		rows, err = held(ctx, q, arg.WorkerID, rows)
+		rows, err = heldJobs(ctx, q, arg.WorkerID, rows)
 	}
 	if err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func (c claims) inSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParam
 	return rows, nil
 }
 
-// held returns the rows of those jobs that a worker holds: it omits a job whose claim a trigger of the application ignored.
-func held(ctx context.Context, q db.Querier, worker int64, rows []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
+// heldJobs returns the rows of those jobs that a worker holds: it omits a job whose claim a trigger of the application ignored.
+func heldJobs(ctx context.Context, q db.Querier, worker int64, rows []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
 	var held []db.ClaimJobsRow
 	for _, row := range rows {
 		fence, err := q.GetJobFence(ctx, row.ID)

@@ -76,7 +76,7 @@ func openBackend(ctx context.Context, path string, opts ...Option) (*backend, er
 		opt(&o)
 	}
 	o.logger = callback.Logger(o.logger)
-	store, err := open(ctx, path, o)
+	store, err := openFrom(ctx, path, o)
 	return core.Result(store, err, "open %s", path)
 }
 
@@ -95,7 +95,7 @@ func newBackend(ctx context.Context, pool *sql.DB, opts ...Option) (*backend, er
 	return openBackend(ctx, path, opts...)
 }
 
-func open(ctx context.Context, path string, o options) (*backend, error) {
+func openFrom(ctx context.Context, path string, o options) (*backend, error) {
 	path, err := usablePath(path, o.mustExist)
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (s *backend) connect(ctx context.Context) error {
 	if s.files, err = findMain(s.path, s.options); err != nil {
 		return err
 	}
-	s.writer = newWriter(s.files, func() (*gate, error) { return openGate(s.side, s.path) }, s.options.logger)
+	s.writer = newWriter(s.files, func() (*gate, error) { return gateOf(s.side, s.path) }, s.options.logger)
 	if o := s.options.observer; o != nil {
 		s.writer.committed = o.Committed
 	}
@@ -209,8 +209,8 @@ func (s *backend) connect(ctx context.Context) error {
 	return nil
 }
 
-// openGate opens the lock file that writers of all processes take in turn.
-func openGate(side sideFolder, path string) (*gate, error) {
+// gateOf opens the lock file that writers of all processes take in turn.
+func gateOf(side sideFolder, path string) (*gate, error) {
 	file, err := side.open(gateFile)
 	if err != nil {
 		return nil, err

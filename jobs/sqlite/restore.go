@@ -22,13 +22,13 @@ import (
 //
 // Copying the file over the old one by other means leaves SQLite's -wal file beside it, which SQLite then takes for the new file's.
 func Restore(ctx context.Context, backup, path string) (kept string, err error) {
-	if kept, err = restore(ctx, backup, path); err != nil {
+	if kept, err = restoreFrom(ctx, backup, path); err != nil {
 		return "", fmt.Errorf("restore %s: %w", path, err)
 	}
 	return kept, nil
 }
 
-func restore(ctx context.Context, backup, path string) (kept string, err error) {
+func restoreFrom(ctx context.Context, backup, path string) (kept string, err error) {
 	if err := lockByHandle(); err != nil {
 		return "", err
 	}
@@ -46,7 +46,7 @@ func restore(ctx context.Context, backup, path string) (kept string, err error) 
 		if err := checkNotStale(path); err != nil {
 			return "", err
 		}
-		return "", withCopy(backup, path, nil, func(draft string) error { return place(draft, path) })
+		return "", withCopy(backup, path, nil, func(draft string) error { return nameFile(draft, path) })
 	}
 	if err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func replaceWith(draft, path string) (kept string, err error) {
 	if err := moveFiles(path, kept); err != nil {
 		return "", err
 	}
-	if err := place(draft, path); err != nil {
+	if err := nameFile(draft, path); err != nil {
 		if back := moveFiles(kept, path); back != nil {
 			return "", fmt.Errorf("%w; the database is in %s, and could not be moved back: %w", err, kept, back)
 		}
@@ -266,8 +266,8 @@ func withCopy(backup, path string, old os.FileInfo, fn func(draft string) error)
 	return fn(draft)
 }
 
-// place gives a complete file its name, which must be free.
-func place(draft, path string) error {
+// nameFile gives a complete file its name, which must be free.
+func nameFile(draft, path string) error {
 	if err := os.Link(draft, path); err == nil || errors.Is(err, os.ErrExist) {
 		return err
 	}

@@ -84,7 +84,7 @@ func TestRestoreOverANewFile(t *testing.T) {
 		if list, err := filepath.Glob(path + ".before-restore-*"); err != nil || len(list) > 0 {
 			t.Errorf("before the copy is complete the database is moved: %v, %v", list, err)
 		}
-		if err := place(draft, path); !errors.Is(err, fs.ErrExist) {
+		if err := nameFile(draft, path); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("a file at the path is replaced: %v", err)
 		}
 		return nil

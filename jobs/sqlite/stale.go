@@ -57,7 +57,7 @@ func checkNotStale(path string) error {
 		return err
 	}
 	suffixes := []string{"-wal"} // SQLite itself handles the journal beside an empty file
-	if size == missing {
+	if size == noFile {
 		suffixes = []string{"-wal", "-shm", "-journal"}
 	}
 	for _, suffix := range suffixes {
@@ -77,13 +77,13 @@ func checkNotStale(path string) error {
 	return nil
 }
 
-// missing is the size of a file that does not exist.
-const missing = -1
+// noFile is the size of a file that does not exist.
+const noFile = -1
 
 func sizeOf(path string) (int64, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return missing, nil
+		return noFile, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("look for a database: %w", err)
