@@ -185,7 +185,7 @@ func enqueueItems(t *testing.T, c *cli) {
 	before := c.run("list", "--json").out
 	for bad, texts := range map[string][]string{
 		`{"kind": "k"}` + "\n\n" + `{"knd": "k"}`: {"line 3", `no field "knd"`, "nothing was added"},
-		`{"kind": "k", "kind": "k"}`:              {"line 1", "not twice"},
+		`{"kind": "k", "kind": "k"}`:              {"line 1", "unknown or repeated"},
 		`{"kind": "k", "priority": "5"}`:          {"line 1", "priority", "integer"},
 		`[1]`:                                     {"line 1", "an object"},
 		`{"kind": "k"} {}`:                        {"line 1", "one JSON document"},
