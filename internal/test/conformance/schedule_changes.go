@@ -320,8 +320,8 @@ func testPlainScheduleFaults(f *fixture) {
 	now := f.store.Now()
 	for columns, text := range map[[2]string]string{
 		{"options", `'{"nonsense": 1}'`}:      "nonsense",
-		{"options", `'{"payload": "{}"}'`}:    "cannot be one of them",
-		{"options", `'{"start_by": 1}'`}:      "cannot be one of them",
+		{"options", `'{"payload": "{}"}'`}:    "must not be an option",
+		{"options", `'{"start_by": 1}'`}:      "must not be an option",
 		{"options", `'{"start_within": -1}'`}: "a number of microseconds",
 		{"options", `'{"metadata": [1]}'`}:    "must be an object",
 		{"options", `'{"priority": "high"}'`}: "priority",
