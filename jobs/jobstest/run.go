@@ -224,27 +224,17 @@ type single struct {
 // ClockStands implements [engine.ClockStands].
 func (*single) ClockStands() bool { return true }
 
-// Claims implements [engine.Store].
-func (s *single) Claims() engine.Claims { return singleClaims{s.Store.Claims(), s} }
-
-// singleClaims claims only the attempt of a single.
-type singleClaims struct {
-	engine.Claims
-	single *single
-}
-
-// ClaimJobs implements [engine.Claims]. The loop calls it, one call at a time.
-func (c singleClaims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
-	s := c.single
-	if s.claimed {
-		return nil, nil, nil
+// Exchange implements [engine.Store]: it claims only the attempt, once. The loop makes one call at a time.
+func (s *single) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {
+	p.Claims = slices.Clone(p.Claims)
+	for i := range p.Claims {
+		if p.Claims[i].IDs = []int64{s.id}; s.claimed {
+			p.Claims[i].IDs = []int64{}
+		}
 	}
-	listed, err := q.ClaimListedJobs(ctx, db.ClaimListedJobsParams{
-		WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Queue: arg.Queue, Ids: core.JSONIDs([]int64{s.id}),
-	})
-	rows := make([]db.ClaimJobsRow, len(listed))
-	for i, row := range listed {
-		rows[i] = db.ClaimJobsRow(row)
+	out, err := s.Store.Exchange(ctx, p)
+	if err == nil {
+		s.claimed = s.claimed || slices.ContainsFunc(out.Claimed, func(rows []db.ClaimJobsRow) bool { return len(rows) > 0 })
 	}
-	return rows, func() { s.claimed = len(rows) > 0 }, err
+	return out, err
 }

@@ -49,7 +49,7 @@ type exchange struct {
 // begin forgets the results of an earlier run.
 func (x *exchange) begin() {
 	x.out = engine.Outcome{
-		Now: x.backend.Now(), Done: make([]engine.Completed, len(x.plan.Done)), Claimed: make([][]db.ClaimJobsRow, len(x.plan.Claims)),
+		Now: x.plan.Now(x.backend.Now), Done: make([]engine.Completed, len(x.plan.Done)), Claimed: make([][]db.ClaimJobsRow, len(x.plan.Claims)),
 	}
 	x.list, x.views = nil, nil
 }

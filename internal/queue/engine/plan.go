@@ -11,6 +11,9 @@ import (
 // Plan is one cycle of a runner as data. An engine carries it out in one transaction, in the order of the fields, in as few round trips as
 // it can. The transaction may run more than once, and each run begins with Before.
 type Plan struct {
+	// Clock returns the time of each run of the transaction; nil: the store's clock.
+	Clock func() time.Time
+
 	// Before records what has no place in Done; nil: nothing. It sets its results anew at each run.
 	Before func(ctx context.Context, q db.Querier, now time.Time) error
 
@@ -35,6 +38,14 @@ type Plan struct {
 
 	// Ran, unless nil, is called after each statement of the transaction.
 	Ran func(statement string, took time.Duration, err error)
+}
+
+// Now returns the time for a run of the transaction. own is the store's clock.
+func (p *Plan) Now(own func() time.Time) time.Time {
+	if p.Clock != nil {
+		return p.Clock()
+	}
+	return own()
 }
 
 // Promote says which scheduled jobs become pending: up to N due ones, or those due ones with IDs. The zero value: none.

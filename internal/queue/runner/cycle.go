@@ -105,7 +105,7 @@ func (c *cycle) ends(ended []*Attempt) []*lifecycle.End {
 // enginePlan returns the plan as the engine takes it.
 func (c *cycle) enginePlan(now time.Time) engine.Plan {
 	p := &c.turn.plan
-	x := engine.Plan{Claimer: c.claimer(), Simple: p.simple}
+	x := engine.Plan{Clock: c.committer.env.store.Now, Claimer: c.claimer(), Simple: p.simple}
 	if x.Promote.IDs = p.promoteIDs; !p.isListed() && p.promotes(now) {
 		x.Look, x.Promote.N = true, p.promotion()
 		if !p.due.IsZero() {

@@ -113,7 +113,6 @@ func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
 	ended.over, ended.job.Crashes = true, 2
 	for _, recorded := range []bool{true, false} {
 		c := l.cycleOf(1)
-		c.did.left = lifecycle.NewTransitions()
 		if !recorded {
 			c.turn.plan.ended = nil
 		}
