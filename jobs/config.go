@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// OnBoot says what a starting runner does with jobs whose worker is gone.
+// OnBoot selects the action of a starting runner on jobs whose worker is gone.
 type OnBoot int
 
 const (
@@ -82,7 +82,7 @@ type Config struct {
 	// ended without it: 5 seconds when 0. Its slot stays taken until it returns.
 	StuckAfter time.Duration
 
-	// OnBoot says what to do at the start with jobs whose worker is gone.
+	// OnBoot is the action at the start on jobs whose worker is gone.
 	OnBoot OnBoot
 
 	// MaxCrashes is the number of crashes after which a job fails that was running when its worker's process died; 3 when 0. Crashes add up

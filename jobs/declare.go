@@ -13,8 +13,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/declare"
 )
 
-// Schedule declares schedules. Run puts them when it starts, and returns their faults. If live workers declare different contents under one
-// name, the content that appeared most recently applies, whatever restarts. A declared schedule is due only while a live runner declares
+// Schedule declares schedules. Run puts them when it starts, and returns their faults. If live workers declare different schedules under one name, the one that was first declared most recently applies, whichever process restarts. A declared schedule is due only while a live runner declares
 // it, so that one that is removed from the code ends with the last runner of the old version. It panics after Run has begun. Drain puts no
 // schedules and serves none.
 func (r *Runner) Schedule(list ...Schedule) {
@@ -30,7 +29,7 @@ func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err e
 	for _, s := range r.schedules {
 		row, fault := r.settled(s).row(r.client, now, true)
 		if seen[s.name] {
-			fault = errors.Join(fault, errors.New("it is declared twice"))
+			fault = errors.Join(fault, errors.New("the schedule is declared twice"))
 		}
 		if fault != nil {
 			err = errors.Join(err, fmt.Errorf("schedule %s: %w", strconv.Quote(s.name), fault))

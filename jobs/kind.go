@@ -48,7 +48,7 @@ type Kind[T any] struct {
 	RetryDelay func(job Job, err error) time.Duration
 
 	// Keep is the time for which its done jobs are kept, or [Forever], instead of [Config.Retention]; from a second to 100 years. The
-	// database stores it as a rule, which all runners obey: that of the newest content that a live worker declares of the kind. So the rule
+	// database stores it as a rule, which all runners obey: that of the newest declaration of the kind by a live worker. So the rule
 	// goes back when the newer workers are gone, and ends when the newest declares none. The last rule stays after the last program with
 	// the kind is gone, because rules remove jobs. A rule set with SetRetention of package jobs/inspect for the kind takes precedence, and
 	// RemoveRetention removes it.
@@ -190,13 +190,13 @@ func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 // payload must stay in the database. Other errors come from the application's own types: they are kept unless sensitive is set.
 func discreet(err error, sensitive bool) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return fmt.Errorf("the field %s is no %s", strconv.Quote(wrong.Field), wrong.Type)
+		return fmt.Errorf("the field %s is not a %s", strconv.Quote(wrong.Field), wrong.Type)
 	}
 	if fault := (*json.SyntaxError)(nil); errors.As(err, &fault) {
-		return fmt.Errorf("it is no JSON at byte %d", fault.Offset)
+		return fmt.Errorf("the payload is not valid JSON at byte %d", fault.Offset)
 	}
 	if !sensitive {
 		return err
 	}
-	return errors.New("it does not fit; the reason is not told, because the kind has sensitive fields")
+	return errors.New("the payload does not match the type; the reason is hidden, because the kind has sensitive fields")
 }

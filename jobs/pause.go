@@ -184,7 +184,7 @@ func putPause(ctx context.Context, q db.Querier, row db.Pause) (pauseDetail, boo
 // pauseTries bounds the tries to add a pause: between two of them other callers may add one and remove it.
 const pauseTries = 20
 
-var errPauseIgnored = errors.New("the database neither takes the row of the pause nor has one: a trigger or a policy of the application on sqluice_pauses ignores it")
+var errPauseIgnored = errors.New("write the pause: the database ignored the row, as a trigger or a policy of the application on sqluice_pauses does")
 
 // isOver reports whether a pause has ended although no worker has removed it yet.
 func isOver(row db.Pause, now int64) bool { return row.PausedUntil != nil && *row.PausedUntil <= now }

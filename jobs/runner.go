@@ -142,7 +142,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		return errors.New("run: the runner has no handlers")
 	}
 	if r.started.Swap(true) {
-		return errors.New("run: a runner runs once: make a new one")
+		return errors.New("run: the runner has run already, and runs only once: make a new one")
 	}
 	var schedules []db.PutScheduleParams
 	if !drain {

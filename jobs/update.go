@@ -105,7 +105,7 @@ func (c *Client) Update(ctx context.Context, id int64, opts ...UpdateOption) err
 		}
 	}
 	if len(u.changed) == 0 {
-		return fmt.Errorf("%s job %d: %w", jobtype.ActionUpdate, id, errors.New("nothing to change is given"))
+		return fmt.Errorf("%s job %d: %w", jobtype.ActionUpdate, id, errors.New("no change is given"))
 	}
 	u.params.ID = id
 	changes := append(u.changes, func(o *lifecycle.Options) {

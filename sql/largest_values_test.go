@@ -143,7 +143,7 @@ func TestTheLargestCountsAreNamed(t *testing.T) {
 				if e.name == "postgres" { // it only names the domain
 					named = "attempt, uncounted and crashes of sqluice_jobs, and times of sqluice_refusals,"
 				}
-				job := w.healsOnTheWay(1, jobs.StatusDone, named+".* cannot exceed 1000000000", handler)
+				job := w.healsOnTheWay(1, jobs.StatusDone, named+".* must be at most 1000000000", handler)
 				if job.Attempt != test.attempt {
 					t.Errorf("the job is done in attempt %d, not %d", job.Attempt, test.attempt)
 				}

@@ -97,7 +97,7 @@ func TestATakenVersionTableIsRefused(t *testing.T) {
 		_, migrate := client.Migrate(w.ctx)
 		_, enqueue := client.Enqueue(w.ctx, "k", []byte("{}"))
 		for what, err := range map[string]error{"Migrate": migrate, "an enqueue": enqueue, "a check": client.CheckSchema(w.ctx)} {
-			if err == nil || !strings.Contains(err.Error(), testdb.VersionTable+" is not that of goose") {
+			if err == nil || !strings.Contains(err.Error(), testdb.VersionTable+" is not goose's table of the queue's version") {
 				t.Errorf("%s gives %v", what, err)
 			}
 		}

@@ -54,7 +54,7 @@ type attempt struct {
 	err  error
 }
 
-// attempts returns what pgx tried, in order: each address of each host, with TLS and without.
+// attempts returns the connections that pgx tried, in order: each address of each host, with TLS and without.
 func attempts(err error) []attempt {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		var list []attempt

@@ -34,7 +34,7 @@ type connections struct {
 	sessions    *atomic.Bool             // true: a pooler whose clients each keep their own connection to the server
 	closing     atomic.Bool              // Close has begun
 	connecting  atomic.Int64             // time to make and set up the last connection outside the pool
-	lent        lending                  // connections of the pool in use
+	lent        lentConns                // connections of the pool in use
 	synchronous atomic.Bool              // the server had synchronous standbys when a transaction last began
 	hung        hanging                  // commits that the server has not confirmed for long
 
@@ -134,7 +134,7 @@ func (s *connections) reader(conn watched, prepare bool) db.Querier {
 	if !prepare || s.unprepared.Load() {
 		return s.querier(conn, false)
 	}
-	return s.querier(opening{watched: conn, ahead: planByIndexes}, true)
+	return s.querier(preamble{watched: conn, ahead: planByIndexes}, true)
 }
 
 func planByIndexes(batch *pgx.Batch) func(pgx.BatchResults) error {
@@ -242,14 +242,14 @@ func (c *lentConn) Release() {
 	c.store = nil
 }
 
-// lending counts the connections in use by calls.
-type lending struct {
+// lentConns counts the connections in use by calls.
+type lentConns struct {
 	mu   sync.Mutex
 	n    int
 	none chan struct{} // closed when n falls to 0; nil until over is called
 }
 
-func (l *lending) add(n int) {
+func (l *lentConns) add(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.n += n; l.n == 0 && l.none != nil {
@@ -259,7 +259,7 @@ func (l *lending) add(n int) {
 }
 
 // over returns a channel that is closed when no connection is in use.
-func (l *lending) over() <-chan struct{} {
+func (l *lentConns) over() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.none == nil {

@@ -274,7 +274,7 @@ func (f *cursors) giveUp() {
 	}
 }
 
-// claimed records, after the commit, how far a queue's jobs have been claimed. Among jobs that fell due less than a second ago
+// claimed records, after the commit, the position up to which a queue's jobs were claimed. Among jobs that fell due less than a second ago
 // there may be more, from transactions that are still open.
 func (f *cursors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
 	latest := place{runAfter: now - cursorsBehind.Microseconds()}

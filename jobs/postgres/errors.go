@@ -19,7 +19,7 @@ import (
 )
 
 // errSilent is the cause of a context that ends because the server did not answer.
-var errSilent = errors.New("the server does not answer")
+var errSilent = errors.New("the database server does not answer")
 
 // poolError is the error of a caller that got no connection of the pool: waiting as long again would not help.
 type poolError struct {

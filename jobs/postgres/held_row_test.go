@@ -258,7 +258,7 @@ func TestHeldRowAtAShortStop(t *testing.T) {
 	_, err = tx.Exec(t.Context(), sqlFile(t, "lock_job"), ids[0])
 	must(t, err)
 	stop()
-	if err := receive(t, "the end of the run", end); err == nil || !strings.Contains(err.Error(), "could not be recorded, whose jobs run again: 1:") {
+	if err := receive(t, "the end of the run", end); err == nil || !strings.Contains(err.Error(), "1 ends of attempts could not be recorded") {
 		t.Errorf("Run gives %v", err)
 	}
 	for _, id := range ids[1:] {

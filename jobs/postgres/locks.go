@@ -28,7 +28,7 @@ type workerLocks struct {
 	conns     *connections
 	now       func() time.Time
 	missed    atomic.Pointer[time.Time] // when this process last lacked its own worker's lock
-	farewells sync.Map                  // *farewell by the key of a lock that this process holds
+	goodbyes sync.Map                  // *goodbye by the key of a lock that this process holds
 }
 
 // HoldWorkerLock takes an advisory lock on its own connection. The server releases it when that connection ends, for
@@ -43,8 +43,8 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 	}
 	number := rand.Int64()
 	key = strconv.FormatInt(number, 10)
-	last := &farewell{}
-	s.farewells.Store(key, last)
+	last := &goodbye{}
+	s.goodbyes.Store(key, last)
 	holding, stop := context.WithCancel(context.WithoutCancel(ctx))
 	first := make(chan error, 1)
 	var once sync.Once
@@ -78,7 +78,7 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 	release = func(bool) error {
 		stop()
 		running.Wait()
-		s.farewells.Delete(key)
+		s.goodbyes.Delete(key)
 		return nil
 	}
 	select {
@@ -172,30 +172,30 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (state eng
 	return engine.LockTaken, done, nil
 }
 
-// farewell sends a worker's last statements on the connection that holds its lock, and does not wait for an answer: the server
+// goodbye sends a worker's last statements on the connection that holds its lock, and does not wait for an answer: the server
 // may be stopped, or a row locked. The server runs them when it can, even after the connection was closed, and then frees the
 // lock.
-type farewell struct {
+type goodbye struct {
 	mu   sync.Mutex
 	conn net.Conn // nil while there is none
 	said bool
 }
 
 var (
-	errNoConnection = errors.New("the connection that shows that the worker lives is lost")
+	errNoConnection = errors.New("the connection that holds the worker's lock is lost")
 	errSaid         = errors.New("the connection's last statements must not be cancelled")
 )
 
 // use records the connection that holds the lock, or nil.
-func (f *farewell) use(conn net.Conn) {
+func (f *goodbye) use(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.conn = conn
 }
 
-// dial wraps next so that it makes no connection after a farewell was sent. pgx makes one to cancel the running statement of
+// dial wraps next so that it makes no connection after a goodbye was sent. pgx makes one to cancel the running statement of
 // a connection that it abandons.
-func (f *farewell) dial(next pgconn.DialFunc) pgconn.DialFunc {
+func (f *goodbye) dial(next pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		f.mu.Lock()
 		said := f.said
@@ -208,7 +208,7 @@ func (f *farewell) dial(next pgconn.DialFunc) pgconn.DialFunc {
 }
 
 // send sends as one transaction everything that statements writes.
-func (f *farewell) send(statements func(*sender) error) error {
+func (f *goodbye) send(statements func(*sender) error) error {
 	var s sender
 	err := statements(&s)
 	if err == nil {
@@ -233,12 +233,12 @@ func (f *farewell) send(statements func(*sender) error) error {
 // LeaveGoodbye sends the server the release of the worker's jobs and its end. It does nothing for a worker without a
 // lock.
 func (s *workerLocks) LeaveGoodbye(key string, worker int64) error {
-	f, ok := s.farewells.Load(key)
+	f, ok := s.goodbyes.Load(key)
 	if !ok {
 		return nil
 	}
 	now := core.Micros(s.now())
-	return f.(*farewell).send(func(out *sender) error {
+	return f.(*goodbye).send(func(out *sender) error {
 		q := s.conns.querier(out, false)
 		_, err := lifecycle.ReleaseHeld(context.Background(), q, now, worker)
 		if err == nil {

@@ -132,7 +132,7 @@ func (s *migrator) read(ctx context.Context, known migration.Set, statement stri
 		s.conns.clock.sample(server, sent, s.conns.clock.instant())
 		return known.Compare(applied, recorded)
 	case hasCode(err, codeNoColumn):
-		err = fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another schema", err, migration.VersionTable)
+		err = fmt.Errorf("%w: the table %s is not goose's table of the queue's version: rename it, or use another schema", err, migration.VersionTable)
 	}
 	return engine.Schema{Want: known.Newest()}, err
 }

@@ -113,7 +113,7 @@ const settingsView = "sqluice_kind_settings"
 // follow one of these words. It matches calls of the queue's function too. A test prepares every statement with no schema to fall back on.
 var tableReference = regexp.MustCompile(`\b(FROM |JOIN |INTO |UPDATE |TABLE )(` + strings.Join(append(tables(), settingsView), "|") + `)\b|([ (])(sqluice_ids\()`)
 
-// identity says which database a connection leads to. It differs after a restart of the server, and between two servers with the same
+// identity identifies the database of a connection. It differs after a restart of the server, and between two servers with the same
 // files, such as one that was restored from the other's backup.
 type identity struct {
 	start    string // start time of the server; empty for a standby, which takes no writes

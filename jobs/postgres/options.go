@@ -179,7 +179,7 @@ func flag(set func(o *options, on bool)) func(string) (Option, error) {
 // splitURL splits the queue's parameters from a URL. Errors never show the URL, which may hold a password.
 func splitURL(text string) (rest string, opts []Option, err error) {
 	if text == "" {
-		return "", nil, errors.New("the URL is empty; it must begin with postgres:// or postgresql://: is the variable set that it comes from?")
+		return "", nil, errors.New("the URL is empty; it must begin with postgres:// or postgresql://: check the variable that it comes from")
 	}
 	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
 		return "", nil, errors.New("the URL must begin with postgres:// or postgresql://")

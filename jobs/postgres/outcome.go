@@ -62,7 +62,7 @@ func (s transactionStatus) outcome() (committed, known bool, err error) {
 	switch s.name {
 	case "committed":
 		if !s.sameLife {
-			return false, true, errors.New("the server crashed or is another, and may have given the transaction's number to another transaction")
+			return false, true, errors.New("the server restarted or was replaced, and may have given the transaction's number to another transaction")
 		}
 		return true, true, nil
 	case "aborted":
@@ -113,7 +113,7 @@ func (s outcomes) confirmOnce(ctx context.Context, life string) error {
 		return err
 	}
 	if !same {
-		return errors.New("the server crashed or is another")
+		return errors.New("the server restarted or was replaced")
 	}
 	tag, err := conn.Exec(ctx, control("commit"), once()...)
 	switch {

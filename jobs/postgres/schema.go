@@ -109,7 +109,7 @@ func (s sequences) moveSequences(ctx context.Context) error {
 	}
 	var moved string
 	if err := s.conns.query(ctx, &moved, "move_sequences", args...); err != nil {
-		return fmt.Errorf("look at the sequences of ids: %w", err)
+		return fmt.Errorf("read the sequences of ids: %w", err)
 	}
 	if moved != "" {
 		s.conns.options.logger.Warn("the database gave new rows ids that older rows have, as after logical replication: its sequences were moved past these", "tables", strings.Fields(moved))

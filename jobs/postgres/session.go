@@ -27,19 +27,19 @@ type held struct {
 // lossesEvery is the log interval for a connection that is lost again and again, for example through a proxy that ends idle ones.
 const lossesEvery = 30 * time.Second
 
-// losses logs the losses of a held connection: the first one, and at most one each lossesEvery, with the number of losses since the
+// lossLog logs lost connections: the first one, and at most one each lossesEvery, with the number of lossLog since the
 // last logged one. It logs the others at debug level.
-type losses struct {
+type lossLog struct {
 	held    held
 	log     *slog.Logger
 	began   time.Time // start of the outage; zero without one
 	told    time.Time // time of the last loss logged as a warning
-	untold  int       // losses since then
+	untold  int       // lossLog since then
 	level   slog.Level
 	existed bool // there was a connection
 }
 
-func (l *losses) lost(err error) {
+func (l *lossLog) lost(err error) {
 	if !l.began.IsZero() {
 		return
 	}
@@ -51,13 +51,13 @@ func (l *losses) lost(err error) {
 	if l.level = slog.LevelDebug; l.told.IsZero() || time.Since(l.told) >= lossesEvery {
 		l.level = slog.LevelWarn
 	}
-	l.log.Log(context.Background(), l.level, l.held.lost, "error", err, "losses", l.untold)
+	l.log.Log(context.Background(), l.level, l.held.lost, "error", err, "lossLog", l.untold)
 	if l.level == slog.LevelWarn {
 		l.told, l.untold = l.began, 0
 	}
 }
 
-func (l *losses) back() {
+func (l *lossLog) back() {
 	if began := l.began; !began.IsZero() && (l.existed || !l.held.first) {
 		l.log.Log(context.Background(), min(l.level, slog.LevelInfo), l.held.back, "after", time.Since(began).Round(time.Millisecond))
 	}
@@ -69,13 +69,13 @@ type sessions struct{ conns *connections }
 
 // hold keeps a connection open until ctx ends.
 func (s sessions) hold(ctx context.Context, h held) {
-	losses := losses{held: h, log: s.conns.options.logger}
+	lossLog := lossLog{held: h, log: s.conns.options.logger}
 	for failures := 0; ctx.Err() == nil; {
 		begun := time.Now()
 		err := s.holdOnce(ctx, h.dial, func(ctx context.Context, conn *pgx.Conn) error {
 			err := h.setup(ctx, conn)
 			if err == nil {
-				losses.back()
+				lossLog.back()
 				failures = 0
 				s.conns.connecting.Store(int64(time.Since(begun)))
 			}
@@ -85,7 +85,7 @@ func (s sessions) hold(ctx context.Context, h held) {
 			return
 		}
 		failures++
-		losses.lost(s.conns.countNeeded(translate(err)))
+		lossLog.lost(s.conns.countNeeded(translate(err)))
 		h.failed(err)
 		outage.Sleep(ctx, min(reconnectFirst<<min(failures-1, 10), reconnectLast))
 	}

@@ -111,7 +111,7 @@ func testIdleSessionTimeout(t *testing.T, site *site) {
 	wantDone(t, client, enqueue(t, client, "k"), 1)
 	must(t, stop())
 	must(t, callback.FlushLogger(t.Context(), store.conns.options.logger))
-	want(t, "losses in the log", log.count("lost")+log.count("no notifications"), 0)
+	want(t, "lossLog in the log", log.count("lost")+log.count("no notifications"), 0)
 
 	// A migration may take longer than the idle timeout, which applies to the session that holds its lock.
 	_, err := store.schema.migrate(t.Context(), false, func(*goose.Provider) error {
@@ -183,19 +183,19 @@ func testCloseUnderTraffic(t *testing.T, site *site) {
 // A connection that is lost again and again is logged once, and then with a count.
 func TestLossesAreCounted(t *testing.T) {
 	var text bytes.Buffer
-	l := losses{log: slog.New(slog.NewTextHandler(&text, nil)), held: held{lost: "it is lost", back: "it is back"}}
+	l := lossLog{log: slog.New(slog.NewTextHandler(&text, nil)), held: held{lost: "it is lost", back: "it is back"}}
 	l.back()
 	for range 10 {
 		l.lost(errors.New("no"))
 		l.lost(errors.New("no"))
 		l.back()
 	}
-	want(t, "losses that are logged", strings.Count(text.String(), "it is lost"), 1)
+	want(t, "lossLog that are logged", strings.Count(text.String(), "it is lost"), 1)
 	want(t, "returns that are logged", strings.Count(text.String(), "it is back"), 1)
 	l.told = l.told.Add(-lossesEvery)
 	l.lost(errors.New("no"))
 	l.back()
-	want(t, "the count", strings.Count(text.String(), "losses=10"), 1)
+	want(t, "the count", strings.Count(text.String(), "lossLog=10"), 1)
 	want(t, "returns that are logged", strings.Count(text.String(), "it is back"), 2)
 }
 

@@ -101,7 +101,7 @@ func (s *writer) transactUntil(ctx, committing context.Context, fn statements) (
 			err = t.abandon(recover(), err)
 		}
 	}()
-	t.direct = opening{watched: watched{conn.Conn(), w}, ahead: t.beginWith, first: t.begin, mode: s.conns.mode}
+	t.direct = preamble{watched: watched{conn.Conn(), w}, ahead: t.beginWith, first: t.begin, mode: s.conns.mode}
 	t.placed = placed{t.direct, s.conns.names, prepare}
 	if brief {
 		if err := t.exec("wait_briefly"); err != nil {
@@ -177,9 +177,9 @@ type transaction struct {
 	conn  *lentConn
 	watch *watch
 
-	prepare bool    // statements may be prepared on the connection
-	direct  opening // the connection, as statements use it
-	placed  placed  // the same, in the queue's schema
+	prepare bool     // statements may be prepared on the connection
+	direct  preamble // the connection, as statements use it
+	placed  placed   // the same, in the queue's schema
 
 	begun       bool // true also if BEGIN may have arrived
 	id          int64
@@ -253,7 +253,7 @@ func (t *transaction) begin() error {
 	}
 	row := results[len(results)-1].Rows
 	if len(row) != 1 || len(row[0]) < 9 {
-		return errors.New("the server did not say which transaction it is")
+		return errors.New("the server did not return the transaction's number")
 	}
 	if t.id, err = strconv.ParseInt(string(row[0][0]), 10, 64); err != nil {
 		return err

@@ -70,7 +70,7 @@ func (s *connections) reaches(ctx context.Context, t *callersTx, asked *identity
 		}
 		if self == nil || !found.same(*self) {
 			if err := s.locateApart(ctx); err != nil {
-				return fmt.Errorf("look at the queue's database: %w", err)
+				return fmt.Errorf("read the file of the queue's database: %w", err)
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
 	}
 	if j.conns.self.Load() == nil { // also locates the queue
 		if err := j.conns.locateApart(context.Background()); err != nil {
-			return nil, fmt.Errorf("look at the queue's database: %w", err)
+			return nil, fmt.Errorf("read the file of the queue's database: %w", err)
 		}
 	}
 	return j.conns.querier(callersConn{t, j}, false), nil

@@ -26,7 +26,7 @@ type backups struct {
 // Copying the file by other means misses the WAL, and closing such a copy's source would drop SQLite's locks.
 func (b backups) Backup(ctx context.Context, path string) (err error) {
 	if path == "" {
-		return errors.New("a path to a file is needed")
+		return errors.New("the path of a file is missing")
 	}
 	path, err = filepath.Abs(path) // SQLite takes an absolute path for nothing but a path
 	if err != nil {
@@ -191,7 +191,7 @@ func removeAbandoned(dir string) {
 			_ = removeContents(root, name) // the next run tries again
 		}
 		_ = lock.Close()
-		_ = root.Remove(name) // it is empty if its contents are removed
+		_ = root.Remove(name) // the WAL is empty once its contents are in the database
 	}
 }
 

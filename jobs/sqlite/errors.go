@@ -19,7 +19,7 @@ var (
 	errNotDatabase   = errors.New("it is not a SQLite database")
 	errCorrupt       = errors.New("the database file is damaged: restore a backup by `sqluice restore`, or see https://www.sqlite.org/recovery.html")
 	errReadOnly      = errors.New("the database file or its folder is read-only")
-	errUnseen        = errors.New("the database's files cannot be looked at")
+	errUnseen        = errors.New("the database's files cannot be read")
 	errNoDescriptors = errors.New("the file cannot be opened: the process has no file descriptors left: raise its limit, as by `ulimit -n 1024`")
 	errCannotOpen    = errors.New("the file cannot be opened: check that its folder exists and may be written to")
 )
@@ -85,7 +85,7 @@ var errsLargest = map[string]error{
 
 // noCount returns the error of a column whose count cannot be raised.
 func noCount(column, statement string) error {
-	return errors.New(column + " cannot exceed 1000000000, which a row has: give it a smaller value: " + oneLine(statement))
+	return errors.New(column + " must be at most 1000000000, and a row has reached that: give it a smaller value: " + oneLine(statement))
 }
 
 // noID returns the error of a table without a free id, whose rows are not needed if they were added by hand.

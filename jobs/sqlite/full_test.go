@@ -95,7 +95,7 @@ func TestStopWhileFull(t *testing.T) {
 	receive(t, "the start", started)
 	close(release)
 	eventually(t, "the runner meets the full disk", func() bool { return log.holds("cannot write to the database") })
-	if err := stop(); !errors.Is(err, jobs.ErrFull) && (err == nil || !strings.Contains(err.Error(), "the time for a stop is over")) {
+	if err := stop(); !errors.Is(err, jobs.ErrFull) && (err == nil || !strings.Contains(err.Error(), "StopTimeout is over")) {
 		t.Errorf("Run gives %v", err)
 	}
 	exec(t, other, "empty_filler")

@@ -28,7 +28,7 @@ const (
 // writes continuously. flock's queue is the kernel's and wakes the next waiter at once.
 type gate struct {
 	file    *os.File
-	written func() time.Time // returns when any process last wrote to the database
+	written func() time.Time // returns the time of the last write of any process
 
 	mu      sync.Mutex
 	waiting bool      // an abandoned wait has not ended yet

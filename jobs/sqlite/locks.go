@@ -28,7 +28,7 @@ func (l workerLocks) HoldWorkerLock(context.Context) (key string, release func(e
 	}
 	ok, err := tryLock(file)
 	if err == nil && !ok {
-		err = errors.New("another process holds it")
+		err = errors.New("another process holds the lock")
 	}
 	if err != nil {
 		return "", nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
@@ -99,7 +99,7 @@ const goodbye = 1
 func (l workerLocks) LeaveGoodbye(key string, _ int64) error {
 	file, err := l.side.openExisting(workerLock(key))
 	if err != nil {
-		return fmt.Errorf("leave a goodbye: %w", err)
+		return fmt.Errorf("record the end of the worker in its lock file: %w", err)
 	}
 	return errors.Join(file.Truncate(goodbye), file.Close())
 }
@@ -108,7 +108,7 @@ func (l workerLocks) LeaveGoodbye(key string, _ int64) error {
 func (l workerLocks) SaidGoodbye(key string) (bool, error) {
 	file, err := l.side.openExisting(workerLock(key))
 	if err != nil {
-		return false, fmt.Errorf("look for a goodbye: %w", err)
+		return false, fmt.Errorf("read the end of the worker from its lock file: %w", err)
 	}
 	info, err := file.Stat()
 	return err == nil && info.Size() == goodbye, errors.Join(err, file.Close())

@@ -73,7 +73,7 @@ func schemaIn(ctx context.Context, pool statementPool, known migration.Set, has 
 		}
 		err := pool.QueryRowContext(ctx, control(statement)).Scan(&applied, &recorded)
 		if isCode(err, lib.SQLITE_ERROR) {
-			return found, fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another file", err, migration.VersionTable)
+			return found, fmt.Errorf("%w: the table %s is not goose's table of the queue's version: rename it, or use another file", err, migration.VersionTable)
 		} else if err != nil {
 			return found, translate(err)
 		}
@@ -93,7 +93,7 @@ func schemaIn(ctx context.Context, pool statementPool, known migration.Set, has 
 	return found, err
 }
 
-// tables says which tables a database has.
+// tables holds the tables of a database.
 type tables struct {
 	versions bool // goose's table for the queue
 	queue    bool // the table of jobs

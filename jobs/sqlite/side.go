@@ -140,7 +140,7 @@ func withoutMissing(err error) error {
 const sideTries = 100
 
 // errSideBusy means that a name of the folder changed at each try.
-var errSideBusy = errors.New("it is created and removed again and again")
+var errSideBusy = errors.New("other processes create and remove the folder all the time")
 
 // openRoot opens the folder, which must be a directory and not a link to one, and creates it if create is true.
 func (s sideFolder) openRoot(create bool) (*os.Root, error) {
@@ -303,7 +303,7 @@ func adopt(file *os.File, mode os.FileMode, like os.FileInfo) error {
 }
 
 // errSide says that a file of the side folder is not what this package creates there.
-var errSide = errors.New("it is not used, because a user who may write to this folder could harm others by it: remove it")
+var errSide = errors.New("the file is not used, because a user who may write to its folder could harm others with it: remove it")
 
 func refuseSide(path, reason string) error { return fmt.Errorf("%s: %s; %w", path, reason, errSide) }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // errMissed ends the watch on the directory: it found a commit without an event.
-var errMissed = errors.New("a commit was found that the system did not tell of")
+var errMissed = errors.New("a commit was found without an event of the system")
 
 // safetyLook is the interval at which the watch looks without an event.
 const safetyLook = time.Second
@@ -98,7 +98,7 @@ func (h *hub) watchFolders(ctx context.Context, version *dataVersion) error {
 	return ctx.Err()
 }
 
-// follow looks right after an event and then along the tail; a further event restarts the tail.
+// follow looks right after an event, and again after each wait of tail; a further event restarts the waits.
 func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) error {
 	skipped, inRow, rest := false, 0, restLeast
 	for step := 0; ctx.Err() == nil; {

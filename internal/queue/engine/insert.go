@@ -16,7 +16,7 @@ var (
 	// ErrDeclined is returned by Store.Insert with a Claim when the worker is gone, when the queue is paused, closed or has other
 	// pending jobs, when the insert would have to wait for long, and when a trigger of the application changes the job so that
 	// the worker must not run it now.
-	ErrDeclined = errors.New("the queue gives the job to no worker at once")
+	ErrDeclined = errors.New("hand the job over: no idle worker accepts it now")
 )
 
 // Refused reports whether an error of Store.Insert is an answer of the database and not a failure.

@@ -28,7 +28,7 @@ func (o Options) check(status jobtype.Status) error {
 }
 
 // ErrUnchanged is returned when the job is already in the requested state.
-var ErrUnchanged = errors.New("it is so already")
+var ErrUnchanged = errors.New("the job is in the requested state already")
 
 // Refused reports whether an error only says that the job's state does not allow the change, or makes it unnecessary.
 func Refused(err error) bool {

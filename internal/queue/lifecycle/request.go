@@ -14,7 +14,7 @@ import (
 const changeTries = 5
 
 // ErrChanging is returned when all tries failed to change the job. A trigger that drops the change has the same effect.
-var ErrChanging = errors.New("its status changes all the time, or a trigger of the database prevents the change")
+var ErrChanging = errors.New("change the job: its status changed in each try, or a trigger of the database prevents the change")
 
 // Request is a change of one job on a caller's request: Retry, CancelJob or Delete. now is in microseconds.
 type Request = func(ctx context.Context, q db.Querier, now, id int64, o Options, made *Transitions) error

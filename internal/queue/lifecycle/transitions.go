@@ -118,7 +118,7 @@ func (t *Transitions) Conclude(ctx context.Context, q db.Querier, now int64) err
 		return err
 	}
 	if err := q.AddJobChanges(ctx, db.AddJobChangesParams{At: now, Items: changes}); err != nil {
-		return fmt.Errorf("count what became of jobs: %w", err)
+		return fmt.Errorf("count the outcomes of jobs: %w", err)
 	}
 	return nil
 }

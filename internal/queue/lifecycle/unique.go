@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// UniqueMode says what an enqueue does when its unique key is taken.
+// UniqueMode selects the effect of an enqueue whose unique key is taken.
 type UniqueMode int
 
 const (
@@ -25,7 +25,7 @@ const (
 	UniquePeriod                     // the key is taken for a time from the enqueue on, also after the job has ended
 )
 
-// Unique says how a job is unique. The zero value is UniqueKeep.
+// Unique holds the unique key of a job and its mode. The zero value is UniqueKeep.
 type Unique struct {
 	Mode   UniqueMode
 	Quiet  time.Duration // with UniqueDebounce: the time without an enqueue before the run
@@ -120,7 +120,7 @@ func checkReplaced(ctx context.Context, q db.Querier, id int64) error {
 // later than that was changed before a clock was set back.
 const longestWait = time.Minute
 
-// room returns how much later than at the job may run, when others have replaced it while this enqueue waited for them.
+// room returns the longest further delay of a job that others have replaced while this enqueue waited for them.
 func (r Row) room(h live, at *int64) int64 {
 	switch most := r.Unique.AtMost; {
 	case at == nil:

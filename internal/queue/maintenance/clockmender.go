@@ -17,7 +17,7 @@ const (
 	// aheadLook is the interval of the looks for times that a clock wrote while it was ahead.
 	aheadLook = time.Minute
 
-	// ticksAhead is the time ahead of now up to which noted ticks of a mended schedule are kept: they were fired, and do not come again.
+	// ticksAhead is the time ahead of now up to which recorded ticks of a corrected schedule are kept: they were fired, and are not due again.
 	ticksAhead = 24 * time.Hour
 )
 
@@ -58,7 +58,7 @@ func (m *clockMender) mend(ctx context.Context, now time.Time) (last error) {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("look for times that a clock wrote that was ahead: %w", err)
+		return fmt.Errorf("find times written by a clock that was ahead: %w", err)
 	}
 	for _, part := range []struct {
 		found int64
@@ -88,7 +88,7 @@ func (m *clockMender) mend(ctx context.Context, now time.Time) (last error) {
 		case m.isRefusal(err):
 			last = fmt.Errorf("%s: %w", part.name, err)
 		default:
-			return fmt.Errorf("mend times that a clock wrote that was ahead: %w", err)
+			return fmt.Errorf("correct times written by a clock that was ahead: %w", err)
 		}
 	}
 	return last

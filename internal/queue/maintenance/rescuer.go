@@ -84,7 +84,7 @@ func (r *Rescuer) EndGoneWorkers(ctx context.Context, failAll bool, before int64
 	}
 	if len(keys) > 0 {
 		if keys, err = r.Store.WorkerLocks().FreeWorkerLocks(ctx, keys); err != nil {
-			return fmt.Errorf("look after workers: %w", err)
+			return fmt.Errorf("check the workers: %w", err)
 		}
 	}
 	var errs []error
@@ -106,7 +106,7 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 	if free {
 		var err error
 		if state, done, err = r.Store.WorkerLocks().TakeWorkerLock(ctx, w.LockKey); err != nil {
-			return fmt.Errorf("look after worker %s: %w", strconv.Quote(w.Name), err)
+			return fmt.Errorf("check worker %s: %w", strconv.Quote(w.Name), err)
 		}
 	}
 	reason := "crash"
@@ -115,7 +115,7 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 		defer done()
 		stopped, err := r.Store.WorkerLocks().SaidGoodbye(w.LockKey)
 		if err != nil {
-			return fmt.Errorf("look after worker %s: %w", strconv.Quote(w.Name), err)
+			return fmt.Errorf("check worker %s: %w", strconv.Quote(w.Name), err)
 		}
 		if stopped {
 			reason = core.EndStopped
@@ -147,7 +147,7 @@ func (r *Rescuer) Housework(ctx context.Context, before int64) (work db.CountHou
 		return err
 	})
 	if err != nil {
-		return work, fmt.Errorf("count what there is to look after: %w", err)
+		return work, fmt.Errorf("count dead workers and their jobs: %w", err)
 	}
 	r.workers.Store(work.Live)
 	if work.Stuck == 0 {

@@ -25,10 +25,10 @@ const (
 	rollupMost  = 10_000 // notes in one transaction
 	rollupLook  = time.Minute
 	rollupLast  = 5 * time.Second // the time limit of Finish
-	rollupSkips = 100             // the number of refused notes after which one call gives up
+	rollupSkips = 100             // the number of refused rows after which one call ends
 )
 
-// Rollup adds the notes of transactions about jobs, and the waiting and running times of this process's jobs, to the counts
+// Rollup adds the rows of sqluice_job_changes, and the waiting and running times of this process's jobs, to the counts
 // and to the history. Make one with NewRollup. All methods except Run and Finish may be called concurrently.
 type Rollup struct {
 	scope *engine.Scope
@@ -87,7 +87,7 @@ func (r *Rollup) Finish(ctx context.Context) {
 	}
 }
 
-// Note tells the Rollup that the database holds notes to add up.
+// Note records that the database holds changes to add up.
 func (r *Rollup) Note() { r.Add(nil) }
 
 // Add records durations, and that the database holds notes to add up. It keeps no reference to its argument.

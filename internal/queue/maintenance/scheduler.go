@@ -75,8 +75,7 @@ func (s *scheduler) run(ctx context.Context, w schedule.Watch) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// fireApart fires some due schedules, and sets aside those schedules that this worker cannot serve. It reports whether it noted the next
-// tick of any.
+// fireApart fires some due schedules, and sets aside those schedules that this worker cannot serve. It reports whether it recorded the next tick of any.
 func (s *scheduler) fireApart(ctx context.Context, names []string, w schedule.Watch) (progress bool, err error) {
 	if len(names) == 0 {
 		return false, nil

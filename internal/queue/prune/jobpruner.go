@@ -66,7 +66,7 @@ func (r *JobPruner) Pass(ctx context.Context) (sum Result, err error) {
 		r.mayForget = ended.Add(forgetShare * ended.Sub(began))
 	}
 	if err != nil {
-		return sum, fmt.Errorf("remove jobs that were kept long enough: %w", err)
+		return sum, fmt.Errorf("remove jobs after their retention: %w", err)
 	}
 	return sum, nil
 }

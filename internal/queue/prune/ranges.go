@@ -29,7 +29,7 @@ func (r ranges) add(next idRange) ranges {
 	return append(r, next)
 }
 
-// bounded joins each two ranges while there are too many.
+// bounded joins neighbouring ranges until their number is within the bound.
 func (r ranges) bounded() ranges {
 	for len(r) > maxRanges {
 		half := r[:0]

@@ -18,17 +18,17 @@ import (
 
 // Attempt is one run of a job by this process, and the Holder of its handler's copy. The ledger's mutex guards its mutable fields.
 type Attempt struct {
-	env     *env
-	mu      *sync.Mutex // the ledger's
-	job     jobtype.Job
-	handler Handler
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	stop    context.CancelFunc // cancels the timeout
-	unfit   bool               // the handler must not be called, for a version or a key: the error says which, and is not encrypted
-	claimed time.Time
-	kept    bool // a slot is reserved for it
-	begun   bool // it has a slot
+	env      *env
+	mu       *sync.Mutex // the ledger's
+	job      jobtype.Job
+	handler  Handler
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	stop     context.CancelFunc // cancels the timeout
+	unfit    bool               // the handler must not be called, for a version or a key: the error says which, and is not encrypted
+	claimed  time.Time
+	reserved bool // a slot is reserved for it
+	begun    bool // it has a slot
 
 	over      bool      // its outcome is settled: the run no longer waits for the handler
 	completed bool      // CompleteTx ran: when the handler returns, it is known whether it was committed
@@ -36,7 +36,7 @@ type Attempt struct {
 	endedAt   time.Time // when the heartbeat first saw that its context had ended
 	reported  bool      // its handler was reported as stuck
 
-	course course
+	timing timing
 	end    lifecycle.End // set when over is
 
 	refused refused
@@ -50,8 +50,8 @@ func newAttempt(e *env, mu *sync.Mutex, job jobtype.Job) *Attempt {
 	return a
 }
 
-// course holds the times of an attempt.
-type course struct {
+// timing holds the times of an attempt.
+type timing struct {
 	ran     bool          // its handler was called and has returned
 	waited  time.Duration // from the due time of the job until its handler was called
 	readied time.Duration // from the claim until its handler was called
@@ -88,7 +88,7 @@ func (a *Attempt) attrs() []any {
 	return []any{"job", a.job.ID, "kind", a.job.Kind, "queue", a.job.Queue, "attempt", a.job.Attempt}
 }
 
-// waitedUntil returns how long the job had been due at a time: up to the claim by the clock of due times, and by this
+// waitedUntil returns the time for which the job had been due: up to the claim by the clock of due times, and by this
 // process's clock from then on. It is at most the longest duration, which a job has that was due at the time 0.
 func (a *Attempt) waitedUntil(t time.Time) time.Duration {
 	before, after := max(0, a.job.StartedAt.Sub(a.job.Due())), max(0, t.Sub(a.claimed))

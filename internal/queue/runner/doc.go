@@ -15,7 +15,7 @@
 //	completer     reports recorded ends: log, observer, durations
 //	refusals      splits plans that the database refuses; refusedends does so for ends
 //	executor      the goroutines that run attempts
-//	attempt       one run of one job; execution calls its handler; judge decides on its end; retry sets the time of the next attempt;
+//	attempt       one run of one job; execution calls its handler; decide derives its end; retry sets the time of the next attempt;
 //	              verdict is the decision of a handler
 //	heartbeat     renews leases, cancels attempts that were cancelled or lost, calls the rescuer; orphans are claims that no part of
 //	              this process knows of
@@ -25,7 +25,7 @@
 //
 // The path of a job:
 //
-//	cycle.after -> executor.dispatch -> slots.admit -> executor.start -> execution.run -> Attempt.judge -> executor.finish
+//	cycle.after -> executor.dispatch -> slots.admit -> executor.start -> execution.run -> Attempt.decide -> executor.finish
 //	            -> ledger.settle -> loop.takeWork -> cycle.commit -> engine.Plan -> lifecycle.Settle -> completer.recorded
 //
 // Goroutines: only the loop's touches loop, lookout, refusals, committer, completer and cycle; only the heartbeat's touches heartbeat,

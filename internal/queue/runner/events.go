@@ -25,7 +25,7 @@ func tellFinished(o *jobtype.Observer, a *Attempt, f lifecycle.Fate) {
 	}
 	job := &a.job
 	event := jobtype.Finished{
-		Kind: job.Kind, Queue: job.Queue, ID: job.ID, Attempt: job.Attempt, Fate: f.Public(), Took: a.course.took,
+		Kind: job.Kind, Queue: job.Queue, ID: job.ID, Attempt: job.Attempt, Fate: f.Public(), Took: a.timing.took,
 	}
 	if f == lifecycle.FateRetry || f == lifecycle.FateFail || f == lifecycle.FateCancel {
 		event.Cause, event.Error = a.end.Cause, a.end.Told()

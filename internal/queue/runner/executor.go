@@ -76,7 +76,7 @@ func (x *executor) finish(a *Attempt, end lifecycle.End, began time.Time, called
 		next = q.next(now)
 		if late = a.over; !late {
 			end.Result = a.result
-			a.course = course{ran: called, waited: a.waitedUntil(began), readied: began.Sub(a.claimed)}
+			a.timing = timing{ran: called, waited: a.waitedUntil(began), readied: began.Sub(a.claimed)}
 			lost = x.ledger.settle(a, end, now.Sub(began))
 		}
 		wake = x.ledger.activity != gathering || !x.ledger.mayGather()
@@ -147,7 +147,7 @@ func (e *execution) settle() {
 	} else if !e.returned {
 		e.err, stack, e.exiting = errors.New("the handler called runtime.Goexit"), string(debug.Stack()), true
 	}
-	end := e.attempt.judge(e.err, stack)
+	end := e.attempt.decide(e.err, stack)
 	end.Unstarted = !e.called && end.Fate == lifecycle.FateUnable
 	e.settled = true
 	e.next = e.executor.finish(e.attempt, end, e.began, e.called)
@@ -158,7 +158,7 @@ func (e *execution) settle() {
 func (e *execution) finish() {
 	if !e.settled {
 		e.exiting = true
-		e.next = e.executor.finish(e.attempt, e.attempt.unjudged(), e.began, e.called)
+		e.next = e.executor.finish(e.attempt, e.attempt.undecided(), e.began, e.called)
 	}
 	if e.exiting && e.next != nil {
 		e.executor.start(e.next)

@@ -19,7 +19,7 @@ const (
 	handoverFirst = 10 * time.Millisecond
 	handoverLast  = time.Second
 
-	// handoverMost is the longest time for which a slot is kept for a job whose insert waits, for example for a row lock, on an engine
+	// handoverMost is the longest time for which a slot is reserved for a job whose insert waits, for example for a row lock, on an engine
 	// where others can write meanwhile.
 	handoverMost = time.Second
 )
@@ -36,12 +36,12 @@ type receiver struct {
 // handover inserts one job as claimed by a run of this process, which then runs it: one transaction in place of two, and the
 // handler begins after its commit. One goroutine uses it.
 type handover struct {
-	to     *receiver
-	queue  string
-	worker int64
-	cycle  uint64 // the number of its cycle
-	began  time.Time
-	kept   bool // the slot is still kept
+	to       *receiver
+	queue    string
+	worker   int64
+	cycle    uint64 // the number of its cycle
+	began    time.Time
+	reserved bool // the slot is still reserved
 }
 
 // reserve keeps a slot and begins a cycle for one handover. It returns nil unless the loop waits for a notification, the
@@ -58,8 +58,8 @@ func (r *receiver) reserve(kind, queue string) (h *handover) {
 			return
 		}
 		r.slots.handingOver = true
-		q.kept++
-		h = &handover{to: r, queue: queue, worker: worker, cycle: l.cycles.begin(), began: time.Now(), kept: true}
+		q.reserved++
+		h = &handover{to: r, queue: queue, worker: worker, cycle: l.cycles.begin(), began: time.Now(), reserved: true}
 	})
 	return h
 }
@@ -79,18 +79,18 @@ func (h *handover) attempt(in engine.Insert, now time.Time) *Attempt {
 
 // start dispatches a job that the run's worker has claimed.
 func (h *handover) start(claimed *Attempt) {
-	claimed.kept, h.kept = true, false
+	claimed.reserved, h.reserved = true, false
 	h.to.executor.dispatch([]*Attempt{claimed})
 	tellCycle(h.to.env.observer, 0, 1, 0, time.Since(h.began))
 }
 
-// end gives the slot back, if it is still kept.
+// end gives the slot back, if it is still reserved.
 func (h *handover) end() {
 	r, wake := h.to, false
 	r.ledger.do(func() {
 		q := r.slots.queues[h.queue]
-		if h.kept {
-			q.kept--
+		if h.reserved {
+			q.reserved--
 			q.handover.until = time.Now().Add(min(handoverFirst<<min(q.handover.declined, 10), handoverLast))
 			q.handover.declined++
 		} else if q != nil { // else the queue was removed, and its job has ended
@@ -99,7 +99,7 @@ func (h *handover) end() {
 		r.slots.handingOver = false
 		r.ledger.cycles.end(h.cycle)
 		// The loop may have worked without the slot, or wait for the end of the handover.
-		wake = h.kept || r.ledger.life.phase != phaseWorking || r.env.config.Drain
+		wake = h.reserved || r.ledger.life.phase != phaseWorking || r.env.config.Drain
 	})
 	if wake {
 		r.ledger.signal()

@@ -32,7 +32,7 @@ func TestRunsThatTakeAJob(t *testing.T) {
 		"idle":              {taken: true},
 		"one slot left":     {change: func(s *run) { s.slots.queues["q"].active = 1 }, taken: true},
 		"no slot left":      {change: func(s *run) { s.slots.queues["q"].active = 2 }},
-		"slots kept":        {change: func(s *run) { s.slots.queues["q"].active, s.slots.queues["q"].kept = 1, 1 }},
+		"slots kept":        {change: func(s *run) { s.slots.queues["q"].active, s.slots.queues["q"].reserved = 1, 1 }},
 		"loop at work":      {change: func(s *run) { s.ledger.activity = working }},
 		"another job":       {change: func(s *run) { s.receiver.reserve("k", "q") }},
 		"outcomes":          {change: func(s *run) { s.ledger.ended = make([]*Attempt, 1) }},
@@ -61,11 +61,11 @@ func TestRunsThatTakeAJob(t *testing.T) {
 			t.Errorf("%s: there is a handover without a run that takes it", name)
 		}
 		d.add(s.receiver)
-		kept := s.slots.queues["q"].kept
+		kept := s.slots.queues["q"].reserved
 		if h := d.reserve(kind, queue); (h != nil) != test.taken {
 			t.Errorf("%s: a job is taken: %t", name, h != nil)
-		} else if test.taken && (s.slots.queues["q"].kept != kept+1 || s.ledger.isIdle() || h.worker != 7) {
-			t.Errorf("%s: %d slots are kept, idle: %t, by the worker %d", name, s.slots.queues["q"].kept, s.ledger.isIdle(), h.worker)
+		} else if test.taken && (s.slots.queues["q"].reserved != kept+1 || s.ledger.isIdle() || h.worker != 7) {
+			t.Errorf("%s: %d slots are kept, idle: %t, by the worker %d", name, s.slots.queues["q"].reserved, s.ledger.isIdle(), h.worker)
 		}
 		d.remove(s.receiver)
 		left := restingRun(t)
@@ -88,8 +88,8 @@ func TestQueueThatDeclines(t *testing.T) {
 			if h == nil {
 				t.Fatalf("no run takes job %d", n)
 			}
-			if h.end(); s.slots.handingOver || l.kept != 0 || !s.ledger.isIdle() || len(s.ledger.changed) != 1 {
-				t.Fatalf("after job %d: engaged %t, %d slots kept, idle %t, %d signals", n, s.slots.handingOver, l.kept, s.ledger.isIdle(), len(s.ledger.changed))
+			if h.end(); s.slots.handingOver || l.reserved != 0 || !s.ledger.isIdle() || len(s.ledger.changed) != 1 {
+				t.Fatalf("after job %d: engaged %t, %d slots kept, idle %t, %d signals", n, s.slots.handingOver, l.reserved, s.ledger.isIdle(), len(s.ledger.changed))
 			}
 			<-s.ledger.changed
 			time.Sleep(wait - 1)
@@ -106,8 +106,8 @@ func TestQueueThatDeclines(t *testing.T) {
 		}
 		synctest.Wait() // the handler has returned
 		close(s.env.finished)
-		if s.slots.handingOver || l.kept != 0 || l.active != 0 || len(s.ledger.ended) != 1 || s.ledger.isIdle() {
-			t.Errorf("engaged %t, %d slots kept, %d active, %d outcomes", s.slots.handingOver, l.kept, l.active, len(s.ledger.ended))
+		if s.slots.handingOver || l.reserved != 0 || l.active != 0 || len(s.ledger.ended) != 1 || s.ledger.isIdle() {
+			t.Errorf("engaged %t, %d slots kept, %d active, %d outcomes", s.slots.handingOver, l.reserved, l.active, len(s.ledger.ended))
 		}
 	})
 }
@@ -135,22 +135,22 @@ func TestEndOfAHandoverIsTold(t *testing.T) {
 // While a slot is kept, no other job gets it, not even one that waits for a slot.
 func TestKeptSlot(t *testing.T) {
 	q := &queueSlots{total: 2, prefetch: prefetch{most: 10, room: 10}}
-	q.kept = 1
+	q.reserved = 1
 	if q.free() != 1 || q.wants(0, true) != 1 {
 		t.Errorf("%d slots are free, and %d jobs are wanted", q.free(), q.wants(0, true))
 	}
 	if q.prefetch.pace = time.Millisecond; q.wants(time.Second, true) != 1 {
 		t.Error("jobs are wanted that would wait")
 	}
-	first, second, handed := &Attempt{}, &Attempt{}, &Attempt{kept: true}
+	first, second, handed := &Attempt{}, &Attempt{}, &Attempt{reserved: true}
 	if !q.add(first) || q.add(second) {
 		t.Error("a slot that is kept is given away")
 	}
 	if q.next(time.Now()) != nil {
 		t.Error("a job that waits takes a slot that is kept")
 	}
-	if !q.add(handed) || q.kept != 0 || q.active != 2 {
-		t.Errorf("%d slots are kept, %d active", q.kept, q.active)
+	if !q.add(handed) || q.reserved != 0 || q.active != 2 {
+		t.Errorf("%d slots are kept, %d active", q.reserved, q.active)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestHandoverThatFails(t *testing.T) {
 			if final == test.again || !errors.Is(err, store.err) {
 				t.Errorf("%s: it is final: %t, %v", name, final, err)
 			}
-			if r.slots.handingOver || r.slots.queues["q"].kept != 0 || len(r.ledger.cycles.open) > 0 || r.slots.queues["q"].active > 0 {
+			if r.slots.handingOver || r.slots.queues["q"].reserved != 0 || len(r.ledger.cycles.open) > 0 || r.slots.queues["q"].active > 0 {
 				t.Errorf("%s: the handover goes on", name)
 			}
 		})

@@ -33,10 +33,10 @@ type heartbeat struct {
 	orphans  *orphans
 	stop     context.CancelFunc // stops the run, like the end of its context
 
-	lastTick  time.Time // the last look, by the process's clock
-	lastClock time.Time // the last look, by the clock of the leases, which can be set, and runs on while the machine sleeps
-	renewed   time.Time
-	trustFrom time.Time // leases are not judged before this time
+	lastTick         time.Time // the last look, by the process's clock
+	lastClock        time.Time // the last look, by the clock of the leases, which can be set, and runs on while the machine sleeps
+	renewed          time.Time
+	expiryCountsFrom time.Time // leases are not judged before this time
 }
 
 func newHeartbeat(x *executor, p *presence, stop context.CancelFunc) *heartbeat {
@@ -54,7 +54,7 @@ func (h *heartbeat) Run(ctx context.Context) {
 	defer h.endOnPanic()
 	now := time.Now()
 	h.lastTick, h.lastClock, h.renewed = now, h.env.store.Now(), now
-	h.trustFrom = now.Add(h.othersRenew()) // the others may have just woken up with this machine
+	h.expiryCountsFrom = now.Add(h.othersRenew()) // the others may have just woken up with this machine
 	trouble := outage.New(h.env.log)
 	every := min(tick, h.env.config.Lease/4) // so that a renewal is never late
 	ticker := time.NewTicker(every)
@@ -119,7 +119,7 @@ func (h *heartbeat) look(ctx context.Context) error {
 	if now.Sub(h.lastTick) > 3*tick || clock.Sub(h.lastClock).Abs() > 3*tick {
 		// This process did not run for a while, or the clock was set: leases that look expired may still be valid. Every
 		// worker gets time to renew, this one first.
-		h.trustFrom = now.Add(h.othersRenew())
+		h.expiryCountsFrom = now.Add(h.othersRenew())
 		h.renewed = time.Time{}
 	}
 	h.lastTick, h.lastClock = now, clock
@@ -128,7 +128,7 @@ func (h *heartbeat) look(ctx context.Context) error {
 		all, err := h.renew(ctx)
 		if err != nil || time.Since(now) > tick {
 			// The database was locked for long, also for the others: they get time to renew too.
-			h.trustFrom = time.Now().Add(h.othersRenew())
+			h.expiryCountsFrom = time.Now().Add(h.othersRenew())
 		}
 		if err != nil {
 			return err
@@ -142,7 +142,7 @@ func (h *heartbeat) look(ctx context.Context) error {
 	}
 	// before is the clock as it was when the look began: a later step shows only at the next look.
 	before := core.Micros(clock)
-	if now.Before(h.trustFrom) {
+	if now.Before(h.expiryCountsFrom) {
 		before = 0
 	}
 	// One statement finds the work. Where no job runs and no other worker lives, only the settings of kinds are read beside it.

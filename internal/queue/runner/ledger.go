@@ -65,7 +65,7 @@ func (l *ledger) settle(a *Attempt, end lifecycle.End, took time.Duration) (lost
 	if a.over {
 		return false
 	}
-	a.over, a.course.took, a.end = true, took, end
+	a.over, a.timing.took, a.end = true, took, end
 	if end.Fate == lifecycle.FateLost {
 		l.remove(a)
 		return true

@@ -294,7 +294,7 @@ func (o *lookout) follow(t *turn, behind bool) {
 // setAlarm sets when the loop looks again by itself. next is when a job falls due; the zero time: never.
 func (o *lookout) setAlarm(next time.Time) { o.alarm.Set(o.nextLook(next)) }
 
-// nextLook returns when the loop looks again by itself; the zero time means never. next is when a job falls due.
+// nextLook returns the time of the loop's next look without a signal; the zero time means never. next is the due time of a job.
 func (o *lookout) nextLook(next time.Time) time.Time {
 	if o.env.config.Drain {
 		return core.Earlier(next, o.env.store.Now().Add(min(drainFirst<<min(max(o.emptyLooks, o.misses), 10), drainLast)))

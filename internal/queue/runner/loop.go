@@ -122,7 +122,7 @@ func (l *loop) unrecorded(err error) error {
 	if n == 0 {
 		return l.slots.stuck()
 	}
-	return errors.Join(fmt.Errorf("ends of attempts that could not be recorded, whose jobs run again: %d: %w", n, err), l.slots.stuck())
+	return errors.Join(fmt.Errorf("%d ends of attempts could not be recorded, and their jobs run again: %w", n, err), l.slots.stuck())
 }
 
 // takeWork returns a plan with the ended attempts and, unless the run is stopping, the jobs that the queues could take. It takes both at
@@ -156,7 +156,7 @@ func (l *loop) demand(worth bool) (wants, free map[string]int64) {
 			continue
 		}
 		n := min(q.wants(l.took, worth), l.batch.of(q.total))
-		if n = l.committer.steps.narrow(n, q.free(), l.slots.suspects); n > 0 {
+		if n = l.committer.steps.narrow(n, q.free(), l.slots.formerCrashes); n > 0 {
 			wants[queue], free[queue] = int64(n), int64(q.free())
 		}
 	}
@@ -173,8 +173,8 @@ func (l *loop) claimsOnly(p plan) bool {
 		!next.IsZero() && !next.After(l.env.store.Now()) {
 		return false
 	}
-	suspects := 0
-	if l.ledger.do(func() { suspects = l.slots.suspects }); suspects > 0 {
+	formerCrashes := 0
+	if l.ledger.do(func() { formerCrashes = l.slots.formerCrashes }); formerCrashes > 0 {
 		return false
 	}
 	for queue, n := range p.wants {

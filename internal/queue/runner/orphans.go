@@ -48,7 +48,7 @@ func (o *orphans) release(ctx context.Context, held map[fence]db.ListHeldJobsRow
 		store.Announce(core.WorkReady)
 	}
 	if err != nil {
-		return fmt.Errorf("give back jobs that were claimed unnoticed: %w", err)
+		return fmt.Errorf("release jobs that this worker holds without an attempt: %w", err)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ const (
 	promoteMost  = 1000
 )
 
-// plan says what one cycle does.
+// plan holds the work of one cycle.
 type plan struct {
 	ended  []*Attempt       // attempts whose ends are recorded
 	wants  map[string]int64 // the largest number of jobs to claim from each queue

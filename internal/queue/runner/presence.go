@@ -87,7 +87,7 @@ func (p *presence) writeQueues(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("note the queues of the worker: %w", err)
+		return fmt.Errorf("record the queues of the worker: %w", err)
 	}
 	p.queues = version
 	return nil

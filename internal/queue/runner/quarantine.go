@@ -37,8 +37,8 @@ func (n quarantine) isLast(a *Attempt) bool { return n.env.config.lastChance(&a.
 // onlyFreeSlots returns the step that claims no jobs that would have to wait beside a job that was running when a process died: a
 // crash is also charged to the jobs that wait when their process dies. With FailOnBoot a crash costs more than an attempt.
 func (n quarantine) onlyFreeSlots() step {
-	return step{narrow: func(jobs, free, suspects int) int {
-		if n.env.config.FailOnBoot || suspects > 0 {
+	return step{narrow: func(jobs, free, formerCrashes int) int {
+		if n.env.config.FailOnBoot || formerCrashes > 0 {
 			return min(jobs, free)
 		}
 		return jobs
@@ -65,7 +65,7 @@ func (n quarantine) putOff(ctx context.Context, q db.Querier, t *turn, _ string,
 		delay := min(time.Duration(1+a.job.Uncounted)*time.Second, lastChanceMost)
 		end := &lifecycle.End{Job: &a.job, Fate: lifecycle.FateSnooze, Delay: delay}
 		if err := lifecycle.Snooze(ctx, q, n.env.store.Now(), end, t.made); err != nil {
-			return nil, fmt.Errorf("put off a job on its last chance: %w", err)
+			return nil, fmt.Errorf("postpone a job that the next crash fails: %w", err)
 		}
 	}
 	return kept, nil
@@ -96,7 +96,7 @@ func returnRisky(ctx context.Context, q db.Querier, t *turn, queue string, claim
 	if len(back) > 0 {
 		t.returned[queue] = true
 		if err := lifecycle.Return(ctx, q, t.now, back, t.made); err != nil {
-			return nil, fmt.Errorf("give claimed jobs back: %w", err)
+			return nil, fmt.Errorf("release claimed jobs: %w", err)
 		}
 	}
 	return kept, nil

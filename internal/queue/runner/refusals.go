@@ -16,7 +16,7 @@ const (
 	// refusedMost is the number of refused ends from which the runner claims no more jobs: their ends could not be recorded either.
 	refusedMost = 1000
 
-	// cleanEvery is the shortest time between two removals of notes on refused jobs that have gone on.
+	// cleanEvery is the shortest time between two removals of refusals of jobs that have changed since.
 	cleanEvery = 10 * time.Second
 
 	// conflictsMost is the largest number of jobs that are tried again when attempts have ended that may have had their keys.
@@ -219,7 +219,7 @@ func (r *refusals) finish(ctx context.Context, did *afterSplit) error {
 			again := core.Time(row.AgainAt)
 			r.listing = true
 			if again.Before(now) {
-				old, again = true, now.Add(lookLast) // it belongs to another queue, or has gone on
+				old, again = true, now.Add(lookLast) // the job belongs to another queue, or has changed since
 			}
 			did.again = core.Earlier(did.again, again)
 		}

@@ -24,7 +24,7 @@ func TestNegativeRetryDelay(t *testing.T) {
 		a := r.attemptOf(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 2, MaxAttempts: 5})
 		a.ctx = t.Context()
 		for _, err := range []error{errors.New("bad"), RetryIn(-time.Hour, errors.New("bad"))} {
-			end := a.judge(err, "")
+			end := a.decide(err, "")
 			if end.Fate != lifecycle.FateRetry || end.Delay < 14*time.Second || end.Delay > 18*time.Second { // 2^4 s, 10 % more or less
 				t.Errorf("after %v the job is %v in %s", err, end.Fate, end.Delay)
 			}

@@ -280,7 +280,7 @@ func (r *run) limitStop(ctx context.Context) (over func()) {
 }
 
 // errStopTimeout says why a stopping run no longer waits for the database.
-var errStopTimeout = errors.New("the time for a stop is over")
+var errStopTimeout = errors.New("StopTimeout is over")
 
 // remove removes the worker after the run. It leaves a goodbye when ends of attempts could not be recorded, or its row not changed.
 func (r *run) remove() error {

@@ -23,7 +23,7 @@ func TestCyclesThatOnlyClaim(t *testing.T) {
 		"ends to record":              {change: func(_ *loop, p *plan) { p.ended = make([]*Attempt, 1) }},
 		"more to promote":             {change: func(_ *loop, p *plan) { p.behind = true }},
 		"without a notification":      {change: func(l *loop, _ *plan) { l.lookout.notice.notified = false }},
-		"a job that killed a process": {change: func(l *loop, _ *plan) { l.slots.suspects = 1 }},
+		"a job that killed a process": {change: func(l *loop, _ *plan) { l.slots.formerCrashes = 1 }},
 		"two queues":                  {change: func(_ *loop, p *plan) { p.wants["other"], p.slots["other"] = 1, 1 }},
 		"no queue":                    {change: func(_ *loop, p *plan) { delete(p.wants, "q") }},
 		"jobs ahead of a slot":        {change: func(_ *loop, p *plan) { p.wants["q"]++ }},

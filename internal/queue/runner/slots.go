@@ -16,10 +16,10 @@ type slots struct {
 	env    *env
 	ledger *ledger
 
-	queues      map[string]*queueSlots // also removed queues, while their jobs are here
-	suspects    int                    // the number of jobs here that were running when a process died before
-	returns     *time.Timer            // calls returnOverdue; nil when no job waits
-	handingOver bool                   // a handover is under way
+	queues        map[string]*queueSlots // also removed queues, while their jobs are here
+	formerCrashes int                    // the number of jobs here that were running when a process died before
+	returns       *time.Timer            // calls returnOverdue; nil when no job waits
+	handingOver   bool                   // a handover is under way
 }
 
 // reset sets the queues at the beginning of a run.
@@ -32,7 +32,7 @@ func (s *slots) reset(totals map[string]int) {
 }
 
 func (s *slots) newQueue(total int) *queueSlots {
-	return &queueSlots{total: total, suspects: &s.suspects, prefetch: prefetch{most: s.env.config.Prefetch}}
+	return &queueSlots{total: total, formerCrashes: &s.formerCrashes, prefetch: prefetch{most: s.env.config.Prefetch}}
 }
 
 // set sets the number of slots of a queue; 0 removes it. The running jobs of a removed queue go on, and its jobs that wait for a
@@ -122,7 +122,7 @@ func (s *slots) stuck() error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("handlers that did not return after their context was cancelled: %d", n)
+	return fmt.Errorf("%d handlers did not return after their context was cancelled", n)
 }
 
 // close gives back all jobs that wait for a slot. Later claims do not wait for any.
@@ -191,12 +191,12 @@ func (s *slots) unclaim(list []*Attempt) {
 // queueSlots holds the slots of one queue, and the jobs that wait for one. The ledger's mutex guards it. While a job waits, no slot
 // is free.
 type queueSlots struct {
-	total    int
-	active   int  // the number of handlers that have not returned
-	kept     int  // the number of slots for jobs that are being handed over
-	suspects *int // the number for all queues
-	prefetch prefetch
-	handover handoverPause
+	total         int
+	active        int  // the number of handlers that have not returned
+	reserved      int  // the number of slots for jobs that are being handed over
+	formerCrashes *int // the number for all queues
+	prefetch      prefetch
+	handover      handoverPause
 }
 
 // handoverPause is the time for which a queue that declined a handed-over job is not asked again.
@@ -207,17 +207,17 @@ type handoverPause struct {
 
 // isRemoved reports whether the queue has no slots any more, and none of its jobs is left here.
 func (s *queueSlots) isRemoved() bool {
-	return s.total == 0 && s.active == 0 && s.kept == 0 && len(s.prefetch.jobs) == 0
+	return s.total == 0 && s.active == 0 && s.reserved == 0 && len(s.prefetch.jobs) == 0
 }
 
 // free returns the number of slots without a job.
-func (s *queueSlots) free() int { return max(0, s.total-s.active-s.kept) }
+func (s *queueSlots) free() int { return max(0, s.total-s.active-s.reserved) }
 
 // wants returns the number of further jobs that the queue takes when a cycle takes this long. A cycle without other work is worth
 // half of the jobs that may wait.
 func (s *queueSlots) wants(cycle time.Duration, worth bool) int {
-	waiting := s.prefetch.wants(s.total, s.active == s.total, s.kept > 0, cycle)
-	n := s.total + waiting - s.active - s.kept - len(s.prefetch.jobs)
+	waiting := s.prefetch.wants(s.total, s.active == s.total, s.reserved > 0, cycle)
+	n := s.total + waiting - s.active - s.reserved - len(s.prefetch.jobs)
 	if n <= 0 || !worth && n <= waiting/2 {
 		return 0
 	}
@@ -227,10 +227,10 @@ func (s *queueSlots) wants(cycle time.Duration, worth bool) int {
 // add adds a claimed job. It returns false when the job waits for a slot.
 func (s *queueSlots) add(a *Attempt) (begun bool) {
 	if a.job.Crashes > 0 {
-		*s.suspects++
+		*s.formerCrashes++
 	}
-	if a.kept {
-		s.kept--
+	if a.reserved {
+		s.reserved--
 	}
 	if s.free() == 0 {
 		s.prefetch.jobs = append(s.prefetch.jobs, a)
@@ -243,7 +243,7 @@ func (s *queueSlots) add(a *Attempt) (begun bool) {
 // drop stops counting a job that has ended or was given back.
 func (s *queueSlots) drop(a *Attempt) {
 	if a.job.Crashes > 0 {
-		*s.suspects--
+		*s.formerCrashes--
 	}
 }
 

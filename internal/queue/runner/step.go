@@ -9,9 +9,9 @@ import (
 // step is a rule about claims. The loop knows none of them: each is a file and a line in allSteps. A function that a step does not need
 // is nil.
 type step struct {
-	// narrow returns the number of jobs, at most n, that may be claimed now from a queue with free slots. suspects is the number of jobs
+	// narrow returns the number of jobs, at most n, that may be claimed now from a queue with free slots. formerCrashes is the number of jobs
 	// here that were running when a process died. It runs before the claim. Callers hold mu.
-	narrow func(n, free, suspects int) int
+	narrow func(n, free, formerCrashes int) int
 
 	// review gives back the claimed jobs of a queue that must not run now, and returns the others. keeps reports, without a
 	// statement, whether review would keep all of them.
@@ -23,10 +23,10 @@ type step struct {
 type steps []step
 
 // narrow returns the number of jobs, at most n, that all steps let the loop claim from a queue.
-func (all steps) narrow(n, free, suspects int) int {
+func (all steps) narrow(n, free, formerCrashes int) int {
 	for _, step := range all {
 		if step.narrow != nil {
-			n = step.narrow(n, free, suspects)
+			n = step.narrow(n, free, formerCrashes)
 		}
 	}
 	return n

@@ -132,7 +132,7 @@ rekey_results() {
 # Two releases of a program beside each other: a payload of a newer version is run, an attempt of a worker that could not run the job
 # counts, a declaration is put at start alone, and a schedule goes on some seconds too late.
 newer_version() { change internal/queue/runner/attempt.go 's/if version > a\.handler\.Version \{/if version > a.handler.Version+9 {/'; }
-unable_charged() { change internal/queue/runner/judge.go 's/end\.Fate, end\.Spread, end\.Message = lifecycle\.FateUnable, unableSpread\(\), /end.Fate, end.Delay, end.Message = lifecycle.FateRetry, time.Second, /'; }
+unable_charged() { change internal/queue/runner/decide.go 's/end\.Spread = unableSpread\(\)/end.Fate, end.Delay = lifecycle.FateRetry, time.Second/'; }
 declared_once() { change internal/queue/declare/enforcer.go 's/if now == e\.seen \|\| /if e.seen == e.seen || /'; }
 late_ticks() { change internal/queue/schedule/fire.go 's/next, err = t\.next\(w\.Now\)/next, err = t.next(w.Now.Add(3 * time.Second))/'; }
 
@@ -203,7 +203,7 @@ postgres_rescue_fence() {
 }
 
 # A runner that finds a job and cannot claim it, because its row is locked, checks ever less often.
-postgres_busy_loop() { change internal/queue/runner/loop.go 's/min\(lookSoonest<<min\(l\.misses, 10\), lookLast\)/lookSoonest/'; }
+postgres_busy_loop() { change internal/queue/runner/look.go 's/min\(lookSoonest<<min\(o\.misses, 10\), lookLast\)/lookSoonest/'; }
 
 # A move waits for uncommitted writes, in any table.
 postgres_settle() { change jobs/postgres/upkeep.go 's/"sqluice_job_errors", //'; }

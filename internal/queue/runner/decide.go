@@ -17,10 +17,10 @@ import (
 // retryDelayWithin is the longest time for a kind's RetryDelay when the handler's own goroutine cannot call it.
 const retryDelayWithin = time.Second
 
-// judge derives the attempt's end from the handler's error, on the handler's goroutine. stack is set when it panicked. The
+// decide derives the attempt's end from the handler's error, on the handler's goroutine. stack is set when it panicked. The
 // error's methods and the kind's RetryDelay are the application's code: a panic in them (say, of a nil pointer in an
-// error) counts as the attempt's. After runtime.Goexit in them, judge does not return.
-func (a *Attempt) judge(err error, stack string) (end lifecycle.End) {
+// error) counts as the attempt's. After runtime.Goexit in them, decide does not return.
+func (a *Attempt) decide(err error, stack string) (end lifecycle.End) {
 	end.Job = &a.job
 	defer func() {
 		if p := recover(); p != nil {
@@ -76,8 +76,8 @@ func causeOf(why error) jobtype.Cause {
 	return jobtype.CauseError
 }
 
-// unjudged returns the end of an attempt whose error, panic value or RetryDelay called runtime.Goexit.
-func (a *Attempt) unjudged() lifecycle.End {
+// undecided returns the end of an attempt whose error, panic value or RetryDelay called runtime.Goexit.
+func (a *Attempt) undecided() lifecycle.End {
 	if errors.Is(context.Cause(a.ctx), jobtype.ErrLeaseLost) {
 		return lifecycle.End{Job: &a.job, Fate: lifecycle.FateLost}
 	}

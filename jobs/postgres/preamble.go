@@ -10,9 +10,9 @@ import (
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
-// opening is a connection on which something is sent ahead of a statement, in the same round trip: BEGIN before a
+// preamble is a connection on which something is sent ahead of a statement, in the same round trip: BEGIN before a
 // transaction's first statement, or settings for one statement.
-type opening struct {
+type preamble struct {
 	watched
 	// ahead queues what to send first and returns a function that reads its results, or nil if there is nothing to send.
 	ahead func(*pgx.Batch) func(pgx.BatchResults) error
@@ -22,10 +22,10 @@ type opening struct {
 	mode  pgx.QueryExecMode // of the connection
 }
 
-var _ dbpostgres.DBTX = opening{}
+var _ dbpostgres.DBTX = preamble{}
 
 // send returns the results of a statement after those sent ahead of it succeeded; nil if nothing was sent ahead.
-func (o opening) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
+func (o preamble) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
 	if o.first != nil && !o.prepared(sql) {
 		return nil, o.first()
 	}
@@ -44,7 +44,7 @@ func (o opening) send(ctx context.Context, sql string, args []any) (pgx.BatchRes
 	return results, nil
 }
 
-func (o opening) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+func (o preamble) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	results, err := o.send(ctx, sql, args)
 	if err != nil {
 		return pgconn.CommandTag{}, err
@@ -60,7 +60,7 @@ func (o opening) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 	return tag, err
 }
 
-func (o opening) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+func (o preamble) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	results, err := o.send(ctx, sql, args)
 	if err != nil {
 		return nil, err
@@ -74,24 +74,24 @@ func (o opening) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 		_ = results.Close() // it returns the same error
 		return nil, err
 	}
-	return &openingRows{Rows: rows, results: results}, nil
+	return &preambleRows{Rows: rows, results: results}, nil
 }
 
-func (o opening) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+func (o preamble) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	results, err := o.send(ctx, sql, args)
 	if err != nil {
 		return failedRow{err}
 	}
 	if results == nil {
-		return notingRow{o.watched.QueryRow(ctx, sql, args...), o, sql}
+		return preparingRow{o.watched.QueryRow(ctx, sql, args...), o, sql}
 	}
-	return openingRow{results}
+	return preambleRow{results}
 }
 
 // preparedKey is the key under which a connection records its prepared statements.
 const preparedKey = "sqluice: prepared"
 
-func (o opening) prepared(sql string) bool { return prepared(o.conn, o.mode, sql) }
+func (o preamble) prepared(sql string) bool { return prepared(o.conn, o.mode, sql) }
 
 // prepared reports whether pgx sends a statement without a round trip to prepare it. It also returns true for one that
 // pgx has dropped from its limited cache: that costs no more than a longer wait.
@@ -108,7 +108,7 @@ func prepared(conn *pgx.Conn, mode pgx.QueryExecMode, sql string) bool {
 }
 
 // note records that a statement was prepared, if it was, and returns err.
-func (o opening) note(sql string, err error) error {
+func (o preamble) note(sql string, err error) error {
 	if o.first == nil || err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
@@ -122,29 +122,29 @@ func (o opening) note(sql string, err error) error {
 	return err
 }
 
-// notingRow is the row of a statement that was sent alone.
-type notingRow struct {
+// preparingRow is the row of a statement that was sent alone.
+type preparingRow struct {
 	pgx.Row
-	opening opening
-	sql     string
+	preamble preamble
+	sql      string
 }
 
-func (r notingRow) Scan(values ...any) error { return r.opening.note(r.sql, r.Row.Scan(values...)) }
+func (r preparingRow) Scan(values ...any) error { return r.preamble.note(r.sql, r.Row.Scan(values...)) }
 
-// openingRows is the result of a statement that was sent with others.
-type openingRows struct {
+// preambleRows is the result of a statement that was sent with others.
+type preambleRows struct {
 	pgx.Rows
 	results pgx.BatchResults
 	err     error
 }
 
 // Close makes the connection ready for the next statement.
-func (r *openingRows) Close() {
+func (r *preambleRows) Close() {
 	r.Rows.Close()
 	r.err = r.results.Close()
 }
 
-func (r *openingRows) Next() bool {
+func (r *preambleRows) Next() bool {
 	if r.Rows.Next() {
 		return true
 	}
@@ -152,16 +152,16 @@ func (r *openingRows) Next() bool {
 	return false
 }
 
-func (r *openingRows) Err() error {
+func (r *preambleRows) Err() error {
 	if err := r.Rows.Err(); err != nil {
 		return err
 	}
 	return r.err
 }
 
-type openingRow struct{ results pgx.BatchResults }
+type preambleRow struct{ results pgx.BatchResults }
 
-func (r openingRow) Scan(values ...any) error {
+func (r preambleRow) Scan(values ...any) error {
 	err := r.results.QueryRow().Scan(values...)
 	if closeErr := r.results.Close(); err == nil {
 		err = closeErr
