@@ -52,6 +52,7 @@ var promises = map[string]string{
 	"SensitiveErrors":          "Errors contain no sensitive values.",
 	"SetQueue":                 "A running runner changes its queues.",
 	"Settings":                 "Unset settings come from the kind.",
+	"Sources":                  "The best jobs of all sources start first.",
 	"Stop":                     "A stop releases unfinished jobs uncounted.",
 	"Timeout":                  "The closest timeout ends the attempt.",
 	"Transaction":              "Changes share the caller's transaction.",

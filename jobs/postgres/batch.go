@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,35 +33,6 @@ func readOne(rows pgx.Rows, values ...any) error {
 	return rows.Err()
 }
 
-// run runs statements in order: in one round trip, and with BEGIN unless the transaction has begun, if all of them are prepared on the
-// connection; otherwise one by one, since pgx prepares a whole batch before it sends any of it.
-func (t *transaction) run(ctx context.Context, list []queued, ran ran) error {
-	if len(list) == 0 {
-		return nil
-	}
-	if !t.prepared(list) {
-		return readAll(list, func(s queued) (pgx.Rows, error) { return t.placed.Query(ctx, s.text, s.args...) }, ran)
-	}
-	var batch pgx.Batch
-	begun := t.beginWith(&batch)
-	for _, s := range list {
-		batch.Queue(t.qualify(s.text), s.args...)
-	}
-	t.watch.extend()
-	results := t.conn.Conn().SendBatch(ctx, &batch)
-	var err error
-	if begun != nil {
-		err = begun(results)
-	}
-	if err == nil {
-		err = readAll(list, func(queued) (pgx.Rows, error) { return results.Query() }, ran)
-	}
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
-	}
-	return err
-}
-
 // readAll reads the answers of statements, which answer returns.
 func readAll(list []queued, answer func(queued) (pgx.Rows, error), ran ran) error {
 	for _, s := range list {
@@ -77,27 +47,3 @@ func readAll(list []queued, answer func(queued) (pgx.Rows, error), ran ran) erro
 	}
 	return nil
 }
-
-// runAtCommit runs a statement without rows with the commit, or at once if it is not prepared yet.
-func (t *transaction) runAtCommit(ctx context.Context, s queued, ran ran) error {
-	if list := []queued{s}; !t.begun || !t.prepared(list) {
-		return t.run(ctx, list, ran)
-	}
-	t.last = append(t.last, s)
-	return ran(s, 0, nil)
-}
-
-// prepared reports whether all statements are prepared on the connection.
-func (t *transaction) prepared(list []queued) bool {
-	if !t.prepare {
-		return false
-	}
-	for _, s := range list {
-		if !t.direct.prepared(t.qualify(s.text)) {
-			return false
-		}
-	}
-	return true
-}
-
-func (t *transaction) qualify(text string) string { return t.store.conns.names.qualify(text) }

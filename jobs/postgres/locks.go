@@ -25,9 +25,9 @@ import (
 
 // workerLocks holds and tests the advisory session locks that show which workers live.
 type workerLocks struct {
-	conns     *connections
-	now       func() time.Time
-	missed    atomic.Pointer[time.Time] // when this process last lacked its own worker's lock
+	conns    *connections
+	now      func() time.Time
+	missed   atomic.Pointer[time.Time] // when this process last lacked its own worker's lock
 	goodbyes sync.Map                  // *goodbye by the key of a lock that this process holds
 }
 

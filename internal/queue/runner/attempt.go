@@ -95,8 +95,8 @@ func (a *Attempt) waitedUntil(t time.Time) time.Duration {
 	return before + min(after, math.MaxInt64-before)
 }
 
-// claim creates the attempt's context, which has ended already if cancelled is not nil. Callers hold mu.
-func (a *Attempt) claim(now time.Time, cancelled error) {
+// openContext creates the attempt's context, which has ended already if cancelled is not nil. Callers hold mu.
+func (a *Attempt) openContext(now time.Time, cancelled error) {
 	a.claimed = now
 	a.ctx, a.cancel = context.WithCancelCause(a.env.values)
 	a.stop = func() {}

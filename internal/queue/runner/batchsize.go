@@ -21,10 +21,10 @@ func (b batchSize) of(slots int) int {
 	return max(int(b), min(slots, batchSlots))
 }
 
-// learn shrinks the batch after a cycle that kept other writers waiting too long for its number of rows, and grows it after quick
+// adjust shrinks the batch after a cycle that kept other writers waiting too long for its number of rows, and grows it after quick
 // ones. (Where others can write meanwhile, held is 0: a cycle's time is mostly that of the way to the server.) A quick cycle with
 // few rows says nothing of one with many: otherwise a worker that had little to do would forget that the machine is slow.
-func (b batchSize) learn(rows int, held time.Duration) batchSize {
+func (b batchSize) adjust(rows int, held time.Duration) batchSize {
 	most := int(b)
 	switch {
 	case held > holdGoal:

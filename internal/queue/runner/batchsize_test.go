@@ -13,7 +13,7 @@ func TestBatchSize(t *testing.T) {
 		for range n {
 			rows := 2 * p.of(slots) // each cycle claims as many jobs as end
 			held = fixed + time.Duration(rows)*each
-			p = p.learn(rows, held)
+			p = p.adjust(rows, held)
 		}
 		return p, held
 	}
@@ -40,10 +40,10 @@ func TestBatchSizeOutlivesIdleTimes(t *testing.T) {
 	p := batchSize(batchSlots)
 	for range 20 {
 		rows := 2 * p.of(1)
-		p = p.learn(rows, time.Duration(rows)*each)
+		p = p.adjust(rows, time.Duration(rows)*each)
 	}
 	for range 100 {
-		p = p.learn(2, 2*each)
+		p = p.adjust(2, 2*each)
 	}
 	if held := time.Duration(2*p.of(1)) * each; held > holdGoal {
 		t.Errorf("after turns of 2 rows one of many takes %s, want at most %s", held, holdGoal)

@@ -22,7 +22,7 @@ func (c *completer) recorded(t *turn) {
 	ended := t.plan.ended
 	c.ledger.do(func() {
 		for _, a := range ended {
-			c.ledger.remove(a)
+			c.ledger.dropRunning(a)
 		}
 	})
 	for _, end := range t.lost {

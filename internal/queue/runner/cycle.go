@@ -21,18 +21,18 @@ type committer struct {
 	steps     steps
 }
 
-// commit carries out a plan in one transaction.
-func (c *committer) commit(ctx context.Context, p plan) (*cycle, error) {
+// runCycle carries out a plan in one transaction.
+func (c *committer) runCycle(ctx context.Context, p plan) (*cycle, error) {
 	y := &cycle{committer: c, turn: turn{plan: p}, worker: c.presence.workerID()}
 	began := time.Now()
-	err := y.commit(ctx)
+	err := y.exchange(ctx)
 	y.turn.took = time.Since(began)
 	return y, err
 }
 
-// record writes ends in one transaction, and reports them.
-func (c *committer) record(ctx context.Context, ended []*Attempt) error {
-	y, err := c.commit(ctx, plan{ended: ended})
+// recordTogether writes ends in one transaction, and reports them.
+func (c *committer) recordTogether(ctx context.Context, ended []*Attempt) error {
+	y, err := c.runCycle(ctx, plan{ended: ended})
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ type cycle struct {
 	others    []*lifecycle.End // the ends without a group
 }
 
-// commit has the engine carry out the plan.
-func (c *cycle) commit(ctx context.Context) error {
+// exchange has the engine carry out the plan.
+func (c *cycle) exchange(ctx context.Context) error {
 	if err := c.group(); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *cycle) enginePlan(now time.Time) engine.Plan {
 
 // before begins a run of the transaction, records the ends without a group, and claims from further sources.
 func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err error) {
-	c.turn.begin(now)
+	c.turn.reset(now)
 	if len(c.others) > 0 {
 		if err = lifecycle.Hide(ctx, q, c.others); err == nil {
 			c.turn.lost, err = lifecycle.Finish(ctx, c.committer.env.store, q, now, c.others, c.turn.made)
@@ -167,15 +167,15 @@ func (c *cycle) after(ctx context.Context, q db.Querier, out *engine.Outcome) er
 		return fmt.Errorf("record ends of attempts: %w", err)
 	}
 	c.turn.lost = append(c.turn.lost, lost...)
-	if err := c.review(ctx, q, c.attempts(out)); err != nil {
+	if err := c.reviewClaimed(ctx, q, c.claimedAttempts(out)); err != nil {
 		return err
 	}
 	out.Changes, err = c.turn.made.Changes(ctx, q, core.Micros(out.Now))
 	return err
 }
 
-// attempts returns the Attempts of the jobs of each claim.
-func (c *cycle) attempts(out *engine.Outcome) [][]*Attempt {
+// claimedAttempts returns the Attempts of the jobs of each claim.
+func (c *cycle) claimedAttempts(out *engine.Outcome) [][]*Attempt {
 	env, t := c.committer.env, &c.turn
 	claims := append(out.Claimed, c.further...)
 	lists, claimed := make([][]*Attempt, len(claims)), make(map[string]int64, len(claims))
@@ -192,8 +192,8 @@ func (c *cycle) attempts(out *engine.Outcome) [][]*Attempt {
 	return lists
 }
 
-// review keeps the claimed jobs that all steps let run.
-func (c *cycle) review(ctx context.Context, q db.Querier, lists [][]*Attempt) error {
+// reviewClaimed keeps the claimed jobs that all steps let run.
+func (c *cycle) reviewClaimed(ctx context.Context, q db.Querier, lists [][]*Attempt) error {
 	for i, claimed := range lists {
 		kept, err := c.committer.steps.review(ctx, q, &c.turn, c.queues[i], claimed)
 		if err != nil {
@@ -206,15 +206,15 @@ func (c *cycle) review(ctx context.Context, q db.Querier, lists [][]*Attempt) er
 
 // reviewSimple does so for a simple plan, whose claim is committed. The transaction for it may run more than once.
 func (c *cycle) reviewSimple(ctx context.Context, out *engine.Outcome) error {
-	c.turn.begin(out.Now)
-	lists := c.attempts(out)
+	c.turn.reset(out.Now)
+	lists := c.claimedAttempts(out)
 	for _, claimed := range lists {
 		if !c.committer.steps.keepAll(claimed) {
 			more, short := c.turn.more, c.turn.short
 			return c.committer.env.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-				c.turn.begin(out.Now)
+				c.turn.reset(out.Now)
 				c.turn.more, c.turn.short = more, short
-				if err := c.review(ctx, q, lists); err != nil {
+				if err := c.reviewClaimed(ctx, q, lists); err != nil {
 					return err
 				}
 				return c.turn.made.Conclude(ctx, q, core.Micros(out.Now))

@@ -118,7 +118,7 @@ func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
 		}
 		snoozed := &snoozing{}
 		other := (&run{env: l.env, ledger: l.ledger}).attemptOf(db.ClaimJobsRow{ID: 2, Kind: "k", Attempt: 3, Crashes: 2, Payload: "0"})
-		c.turn.begin(time.Now())
+		c.turn.reset(time.Now())
 		kept, err := l.committer.steps.review(t.Context(), snoozed, &c.turn, jobtype.DefaultQueue, []*Attempt{other})
 		if err != nil {
 			t.Fatal(err)

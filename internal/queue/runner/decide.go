@@ -42,13 +42,13 @@ func (a *Attempt) decide(err error, stack string) (end lifecycle.End) {
 	var said *verdict
 	switch {
 	case stack != "":
-		return a.failed(end, err, jobtype.CausePanic)
+		return a.afterError(end, err, jobtype.CausePanic)
 	case errors.As(err, &said) && !errors.Is(why, jobtype.ErrLeaseLost):
-		return a.follow(end, said)
+		return a.applyVerdict(end, said)
 	case interrupt(&end, why):
 		return end
 	default:
-		return a.failed(end, err, causeOf(why))
+		return a.afterError(end, err, causeOf(why))
 	}
 }
 
@@ -103,10 +103,10 @@ func (a *Attempt) overrun(why error, after time.Duration) lifecycle.End {
 	})
 }
 
-// follow applies the handler's verdict to the end.
-func (a *Attempt) follow(end lifecycle.End, said *verdict) lifecycle.End {
+// applyVerdict applies the handler's verdict to the end.
+func (a *Attempt) applyVerdict(end lifecycle.End, said *verdict) lifecycle.End {
 	if said.cause == jobtype.CauseDecode {
-		return a.failed(end, said.err, said.cause)
+		return a.afterError(end, said.err, said.cause)
 	}
 	end.Fate, end.Cause, end.Message = said.fate, said.cause, reasonOf(said.err)
 	switch said.fate {

@@ -40,7 +40,7 @@ func TestReviewAfterASimpleClaimRunsAgain(t *testing.T) {
 	store := &twice{q: &cancelling{}}
 	c := endlessLoop(t, store, 0, func() {}).cycleOf(2)
 	c.turn.plan.ended, c.turn.plan.simple = nil, true
-	if err := c.commit(t.Context()); err != nil {
+	if err := c.exchange(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if notes := store.q.notes; len(notes) != 2 || notes[0] != notes[1] || len(c.turn.claimed) != 1 {

@@ -24,16 +24,16 @@ func (x *executor) start(a *Attempt) {
 	select {
 	case x.next <- a:
 	default:
-		go x.run(a)
+		go x.runSlot(a)
 	}
 }
 
-// run runs attempts until the run is over. There are about as many of these goroutines as handlers that ran at once.
-func (x *executor) run(a *Attempt) {
+// runSlot runs attempts until the run is over. There are about as many of these goroutines as handlers that ran at once.
+func (x *executor) runSlot(a *Attempt) {
 	for {
 		for a != nil {
 			e := execution{executor: x, attempt: a}
-			e.run()
+			e.callHandler()
 			a = e.next
 		}
 		select {
@@ -66,18 +66,18 @@ func (x *executor) dispatch(claimed []*Attempt) {
 	}
 }
 
-// finish hands the end of an attempt to the loop, and returns the next attempt for its slot; nil when none waits.
-func (x *executor) finish(a *Attempt, end lifecycle.End, began time.Time, called bool) (next *Attempt) {
+// endAttempt hands the end of an attempt to the loop, and returns the next attempt for its slot; nil when none waits.
+func (x *executor) endAttempt(a *Attempt, end lifecycle.End, began time.Time, called bool) (next *Attempt) {
 	now := time.Now()
 	lost, late, wake := false, false, false
 	x.ledger.do(func() {
 		q := x.slots.queues[a.job.Queue]
 		q.vacate(a, now.Sub(began))
-		next = q.next(now)
+		next = q.nextWaiting(now)
 		if late = a.over; !late {
 			end.Result = a.result
 			a.timing = timing{ran: called, waited: a.waitedUntil(began), readied: began.Sub(a.claimed)}
-			lost = x.ledger.settle(a, end, now.Sub(began))
+			lost = x.ledger.addEnd(a, end, now.Sub(began))
 		}
 		wake = x.ledger.activity != gathering || !x.ledger.mayGather()
 	})
@@ -99,7 +99,7 @@ func (x *executor) finish(a *Attempt, end lifecycle.End, began time.Time, called
 func (x *executor) finishWithout(a *Attempt, why error, took time.Duration) {
 	end := a.overrun(why, x.env.config.StuckAfter)
 	lost := false
-	x.ledger.do(func() { lost = x.ledger.settle(a, end, took) })
+	x.ledger.do(func() { lost = x.ledger.addEnd(a, end, took) })
 	if lost {
 		tellFinished(x.env.observer, a, lifecycle.FateLost)
 	}
@@ -119,13 +119,13 @@ type execution struct {
 	exiting  bool  // runtime.Goexit ends this goroutine
 }
 
-// run runs the handler to its end, however it ends, and settles the outcome. All code of the application runs on this
+// callHandler runs the handler to its end, however it ends, and settles the outcome. All code of the application runs on this
 // goroutine: the middleware and the handler, then the methods of its error or panic value and the kind's RetryDelay.
-func (e *execution) run() {
+func (e *execution) callHandler() {
 	a := e.attempt
 	tellStarted(a.env.observer, a)
 	e.began = time.Now()
-	defer e.settle()
+	defer e.conclude()
 	if e.err = a.prevented(); e.err == nil {
 		e.err = a.ready()
 	}
@@ -137,9 +137,9 @@ func (e *execution) run() {
 	e.returned = true
 }
 
-// settle judges the end of the handler and ends the attempt. run defers it, so that it recovers panics.
-func (e *execution) settle() {
-	defer e.finish()
+// conclude judges the end of the handler and ends the attempt. run defers it, so that it recovers panics.
+func (e *execution) conclude() {
+	defer e.endAfterExit()
 	var stack string
 	if p := recover(); p != nil {
 		stack = string(debug.Stack())
@@ -150,15 +150,15 @@ func (e *execution) settle() {
 	end := e.attempt.decide(e.err, stack)
 	end.Unstarted = !e.called && end.Fate == lifecycle.FateUnable
 	e.settled = true
-	e.next = e.executor.finish(e.attempt, end, e.began, e.called)
+	e.next = e.executor.endAttempt(e.attempt, end, e.began, e.called)
 }
 
-// finish ends the attempt when the application's code that settle calls ended by runtime.Goexit. When this goroutine ends,
+// endAfterExit ends the attempt when the application's code that settle calls ended by runtime.Goexit. When this goroutine ends,
 // another one runs the next attempt.
-func (e *execution) finish() {
+func (e *execution) endAfterExit() {
 	if !e.settled {
 		e.exiting = true
-		e.next = e.executor.finish(e.attempt, e.attempt.undecided(), e.began, e.called)
+		e.next = e.executor.endAttempt(e.attempt, e.attempt.undecided(), e.began, e.called)
 	}
 	if e.exiting && e.next != nil {
 		e.executor.start(e.next)

@@ -44,10 +44,10 @@ type handover struct {
 	reserved bool // the slot is still reserved
 }
 
-// reserve keeps a slot and begins a cycle for one handover. It returns nil unless the loop waits for a notification, the
+// reserveSlot keeps a slot and begins a cycle for one handover. It returns nil unless the loop waits for a notification, the
 // queue has a free slot and no other handover is under way: the loop claims jobs that arrive faster, many in one
 // transaction.
-func (r *receiver) reserve(kind, queue string) (h *handover) {
+func (r *receiver) reserveSlot(kind, queue string) (h *handover) {
 	if r.env.handlers[kind].Run == nil {
 		return nil
 	}
@@ -59,13 +59,13 @@ func (r *receiver) reserve(kind, queue string) (h *handover) {
 		}
 		r.slots.handingOver = true
 		q.reserved++
-		h = &handover{to: r, queue: queue, worker: worker, cycle: l.cycles.begin(), began: time.Now(), reserved: true}
+		h = &handover{to: r, queue: queue, worker: worker, cycle: l.cycles.openCycle(), began: time.Now(), reserved: true}
 	})
 	return h
 }
 
-// claim returns the worker's columns of the inserted job, as of now.
-func (h *handover) claim(now time.Time) *engine.Claim {
+// claimColumns returns the worker's columns of the inserted job, as of now.
+func (h *handover) claimColumns(now time.Time) *engine.Claim {
 	return &engine.Claim{
 		WorkerID: h.worker, StartedAt: core.Micros(now), LeaseUntil: core.Micros(now.Add(h.to.env.config.Lease)), Kinds: h.to.env.kinds,
 		Patience: handoverMost,
@@ -77,15 +77,15 @@ func (h *handover) attempt(in engine.Insert, now time.Time) *Attempt {
 	return newAttempt(h.to.env, &h.to.ledger.mu, jobrow.Claimed(in.Claim.Row, in.Job.Queue, h.worker, now, now.Add(h.to.env.config.Lease)))
 }
 
-// start dispatches a job that the run's worker has claimed.
-func (h *handover) start(claimed *Attempt) {
+// runJob dispatches a job that the run's worker has claimed.
+func (h *handover) runJob(claimed *Attempt) {
 	claimed.reserved, h.reserved = true, false
 	h.to.executor.dispatch([]*Attempt{claimed})
 	tellCycle(h.to.env.observer, 0, 1, 0, time.Since(h.began))
 }
 
-// end gives the slot back, if it is still reserved.
-func (h *handover) end() {
+// release gives the slot back, if it is still reserved.
+func (h *handover) release() {
 	r, wake := h.to, false
 	r.ledger.do(func() {
 		q := r.slots.queues[h.queue]
@@ -97,7 +97,7 @@ func (h *handover) end() {
 			q.handover.declined = 0
 		}
 		r.slots.handingOver = false
-		r.ledger.cycles.end(h.cycle)
+		r.ledger.cycles.closeCycle(h.cycle)
 		// The loop may have worked without the slot, or wait for the end of the handover.
 		wake = h.reserved || r.ledger.life.phase != phaseWorking || r.env.config.Drain
 	})
@@ -112,13 +112,13 @@ type Registry struct {
 	runs []*receiver // never changed, but replaced
 }
 
-func (g *Registry) add(r *receiver) {
+func (g *Registry) addReceiver(r *receiver) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.runs = append(slices.Clone(g.runs), r)
 }
 
-func (g *Registry) remove(r *receiver) {
+func (g *Registry) removeReceiver(r *receiver) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.runs = slices.DeleteFunc(slices.Clone(g.runs), func(other *receiver) bool { return other == r })
@@ -131,15 +131,15 @@ func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (ids []int64,
 	if h == nil {
 		return nil, false, nil
 	}
-	defer h.end() // also when the application's event handler panics
+	defer h.release() // also when the application's event handler panics
 	store := h.to.env.store
 	now := store.Now()
-	in.Claim = h.claim(now)
+	in.Claim = h.claimColumns(now)
 	ids, err = store.Insert(ctx, in)
 	if err != nil {
 		return nil, ctx.Err() != nil || errors.Is(err, jobtype.ErrUnknownOutcome) || !engine.Refused(err) && store.CanRetry(err), err
 	}
-	h.start(h.attempt(in, now))
+	h.runJob(h.attempt(in, now))
 	return ids, true, nil
 }
 
@@ -149,7 +149,7 @@ func (g *Registry) reserve(kind, queue string) *handover {
 	runs := g.runs
 	g.mu.Unlock()
 	for _, r := range runs {
-		if h := r.reserve(kind, queue); h != nil {
+		if h := r.reserveSlot(kind, queue); h != nil {
 			return h
 		}
 	}

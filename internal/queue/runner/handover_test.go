@@ -34,7 +34,7 @@ func TestRunsThatTakeAJob(t *testing.T) {
 		"no slot left":      {change: func(s *run) { s.slots.queues["q"].active = 2 }},
 		"slots kept":        {change: func(s *run) { s.slots.queues["q"].active, s.slots.queues["q"].reserved = 1, 1 }},
 		"loop at work":      {change: func(s *run) { s.ledger.activity = working }},
-		"another job":       {change: func(s *run) { s.receiver.reserve("k", "q") }},
+		"another job":       {change: func(s *run) { s.receiver.reserveSlot("k", "q") }},
 		"outcomes":          {change: func(s *run) { s.ledger.ended = make([]*Attempt, 1) }},
 		"stopping":          {change: func(s *run) { s.ledger.life.phase = phaseStopping }},
 		"handlers ended":    {change: func(s *run) { s.ledger.cancelHandlers(jobtype.ErrStopping) }},
@@ -60,18 +60,18 @@ func TestRunsThatTakeAJob(t *testing.T) {
 		if d.reserve(kind, queue) != nil {
 			t.Errorf("%s: there is a handover without a run that takes it", name)
 		}
-		d.add(s.receiver)
+		d.addReceiver(s.receiver)
 		kept := s.slots.queues["q"].reserved
 		if h := d.reserve(kind, queue); (h != nil) != test.taken {
 			t.Errorf("%s: a job is taken: %t", name, h != nil)
 		} else if test.taken && (s.slots.queues["q"].reserved != kept+1 || s.ledger.isIdle() || h.worker != 7) {
 			t.Errorf("%s: %d slots are kept, idle: %t, by the worker %d", name, s.slots.queues["q"].reserved, s.ledger.isIdle(), h.worker)
 		}
-		d.remove(s.receiver)
+		d.removeReceiver(s.receiver)
 		left := restingRun(t)
-		d.remove(left.receiver) // removing an absent attempt changes nothing
-		d.add(left.receiver)
-		d.remove(left.receiver)
+		d.removeReceiver(left.receiver) // removing an absent attempt changes nothing
+		d.addReceiver(left.receiver)
+		d.removeReceiver(left.receiver)
 		if d.reserve("k", "q") != nil {
 			t.Errorf("%s: a run that has left takes a job", name)
 		}
@@ -84,24 +84,24 @@ func TestQueueThatDeclines(t *testing.T) {
 		s := restingRun(t)
 		l := s.slots.queues["q"]
 		for n, wait := range []time.Duration{handoverFirst, 2 * handoverFirst, 4 * handoverFirst, 8 * handoverFirst, 16 * handoverFirst, 32 * handoverFirst, 64 * handoverFirst, handoverLast, handoverLast} {
-			h := s.receiver.reserve("k", "q")
+			h := s.receiver.reserveSlot("k", "q")
 			if h == nil {
 				t.Fatalf("no run takes job %d", n)
 			}
-			if h.end(); s.slots.handingOver || l.reserved != 0 || !s.ledger.isIdle() || len(s.ledger.changed) != 1 {
+			if h.release(); s.slots.handingOver || l.reserved != 0 || !s.ledger.isIdle() || len(s.ledger.changed) != 1 {
 				t.Fatalf("after job %d: engaged %t, %d slots kept, idle %t, %d signals", n, s.slots.handingOver, l.reserved, s.ledger.isIdle(), len(s.ledger.changed))
 			}
 			<-s.ledger.changed
 			time.Sleep(wait - 1)
-			if s.receiver.reserve("k", "q") != nil {
+			if s.receiver.reserveSlot("k", "q") != nil {
 				t.Fatalf("job %d came too soon", n+1)
 			}
 			time.Sleep(time.Nanosecond)
 		}
-		h := s.receiver.reserve("k", "q")
+		h := s.receiver.reserveSlot("k", "q")
 		claimed := newAttempt(s.env, &s.ledger.mu, jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
-		h.start(claimed)
-		if h.end(); l.handover.declined != 0 {
+		h.runJob(claimed)
+		if h.release(); l.handover.declined != 0 {
 			t.Errorf("it has declined %d jobs in a row", l.handover.declined)
 		}
 		synctest.Wait() // the handler has returned
@@ -119,13 +119,13 @@ func TestEndOfAHandoverIsTold(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := restingRun(t)
-			h := s.receiver.reserve("k", "q")
-			h.start(newAttempt(s.env, &s.ledger.mu, jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())))
+			h := s.receiver.reserveSlot("k", "q")
+			h.runJob(newAttempt(s.env, &s.ledger.mu, jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())))
 			synctest.Wait() // the handler has returned
 			close(s.env.finished)
 			<-s.ledger.changed
 			wait(s)
-			if h.end(); len(s.ledger.changed) == 1 != (name != "neither") {
+			if h.release(); len(s.ledger.changed) == 1 != (name != "neither") {
 				t.Errorf("%s: %d signals", name, len(s.ledger.changed))
 			}
 		})
@@ -143,13 +143,13 @@ func TestKeptSlot(t *testing.T) {
 		t.Error("jobs are wanted that would wait")
 	}
 	first, second, handed := &Attempt{}, &Attempt{}, &Attempt{reserved: true}
-	if !q.add(first) || q.add(second) {
+	if !q.accept(first) || q.accept(second) {
 		t.Error("a slot that is kept is given away")
 	}
-	if q.next(time.Now()) != nil {
+	if q.nextWaiting(time.Now()) != nil {
 		t.Error("a job that waits takes a slot that is kept")
 	}
-	if !q.add(handed) || q.reserved != 0 || q.active != 2 {
+	if !q.accept(handed) || q.reserved != 0 || q.active != 2 {
 		t.Errorf("%d slots are kept, %d active", q.reserved, q.active)
 	}
 }
@@ -207,7 +207,7 @@ func TestHandoverThatFails(t *testing.T) {
 			r := restingRun(t)
 			r.env.store = store
 			var g Registry
-			g.add(r.receiver)
+			g.addReceiver(r.receiver)
 			ctx, cancel := context.WithTimeout(t.Context(), max(test.limit, time.Nanosecond))
 			if test.limit == 0 {
 				ctx = t.Context()

@@ -60,7 +60,7 @@ func (h *heartbeat) Run(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		look, queues := h.look, false
+		look, queues := h.beat, false
 		select {
 		case <-ctx.Done():
 			return
@@ -113,7 +113,7 @@ func (h *heartbeat) giveUp(err error) {
 // of their tries is half of it.
 func (h *heartbeat) othersRenew() time.Duration { return h.env.config.Lease * 2 / 3 }
 
-func (h *heartbeat) look(ctx context.Context) error {
+func (h *heartbeat) beat(ctx context.Context) error {
 	now := time.Now()
 	clock := h.env.store.Now()
 	if now.Sub(h.lastTick) > 3*tick || clock.Sub(h.lastClock).Abs() > 3*tick {
@@ -290,7 +290,7 @@ func (h *heartbeat) cancelLost(attempts []*Attempt, held map[fence]db.ListHeldJo
 
 // reportStuck ends the attempts of handlers that run long after their context ended. Their slots stay taken.
 func (h *heartbeat) reportStuck(now time.Time) {
-	for _, a := range h.overdue(now) {
+	for _, a := range h.overrunning(now) {
 		why := context.Cause(a.ctx)
 		h.env.log.Error("handler ignores the end of its context: its attempt is ended without it, its slot stays taken",
 			append(a.attrs(), "cause", why)...)
@@ -298,8 +298,8 @@ func (h *heartbeat) reportStuck(now time.Time) {
 	}
 }
 
-// overdue returns the attempts whose handlers still run StuckAfter after their context ended.
-func (h *heartbeat) overdue(now time.Time) (list []*Attempt) {
+// overrunning returns the attempts whose handlers still run StuckAfter after their context ended.
+func (h *heartbeat) overrunning(now time.Time) (list []*Attempt) {
 	h.ledger.do(func() {
 		if h.ledger.life.phase == phaseCancelled {
 			return // the run stops and has its own limit
@@ -333,7 +333,7 @@ func (h *heartbeat) revive(ctx context.Context) error {
 	if old.release != nil {
 		err = old.release(true)
 	}
-	err = errors.Join(err, h.presence.add(ctx))
+	err = errors.Join(err, h.presence.register(ctx))
 	if errors.Is(err, jobtype.ErrWorkerName) {
 		h.giveUp(err) // another worker has taken the name: two must not share it
 	}

@@ -59,15 +59,15 @@ func (l *ledger) attempts() []*Attempt {
 	return slices.AppendSeq(slices.Collect(maps.Values(l.running)), maps.Values(l.refused))
 }
 
-// settle stores an attempt's end and its duration, the first time only. It returns true when the lease was lost: the
+// addEnd stores an attempt's end and its duration, the first time only. It returns true when the lease was lost: the
 // attempt is then removed, and the caller reports it to the observer. Callers hold mu.
-func (l *ledger) settle(a *Attempt, end lifecycle.End, took time.Duration) (lost bool) {
+func (l *ledger) addEnd(a *Attempt, end lifecycle.End, took time.Duration) (lost bool) {
 	if a.over {
 		return false
 	}
 	a.over, a.timing.took, a.end = true, took, end
 	if end.Fate == lifecycle.FateLost {
-		l.remove(a)
+		l.dropRunning(a)
 		return true
 	}
 	a.end.Apart = a.completed
@@ -75,8 +75,8 @@ func (l *ledger) settle(a *Attempt, end lifecycle.End, took time.Duration) (lost
 	return false
 }
 
-// remove removes an attempt from the running ones, unless another attempt has its fence: see slots.admit. Callers hold mu.
-func (l *ledger) remove(a *Attempt) {
+// dropRunning removes an attempt from the running ones, unless another attempt has its fence: see slots.admit. Callers hold mu.
+func (l *ledger) dropRunning(a *Attempt) {
 	if l.running[a.fence()] == a {
 		delete(l.running, a.fence())
 	}
@@ -107,11 +107,11 @@ func (l *ledger) putBack(ended []*Attempt) {
 	l.ended = append(ended, l.ended...)
 }
 
-// postpone moves an attempt to the refused ones, and back to the ended ones after a pause that grows with each refusal.
-func (l *ledger) postpone(a *Attempt) {
+// addRefused moves an attempt to the refused ones, and back to the ended ones after a pause that grows with each refusal.
+func (l *ledger) addRefused(a *Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.remove(a)
+	l.dropRunning(a)
 	l.refused[a.fence()] = a
 	a.refused.times++
 	pause := refusal.Delay(a.refused.times)

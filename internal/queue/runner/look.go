@@ -67,8 +67,8 @@ type subscription struct {
 	unlisten func()
 }
 
-// serve applies the queues of the run: it listens for their jobs before it looks at them.
-func (o *lookout) serve() {
+// subscribe applies the queues of the run: it listens for their jobs before it looks at them.
+func (o *lookout) subscribe() {
 	queues, version := o.env.served.Slots()
 	names := slices.Sorted(maps.Keys(queues))
 	wake, unlisten := o.env.store.Listen(core.WorkReady, names)
@@ -266,8 +266,8 @@ func (o *lookout) hasUnfinished(ctx context.Context) bool {
 	return err != nil || unfinished
 }
 
-// follow updates what is known after a turn that claimed, or may have.
-func (o *lookout) follow(t *turn, behind bool) {
+// learnFrom updates what is known after a turn that claimed, or may have.
+func (o *lookout) learnFrom(t *turn, behind bool) {
 	p := &t.plan
 	o.notice.learn(len(t.claimed) > 0)
 	next := o.next

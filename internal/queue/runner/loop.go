@@ -31,14 +31,14 @@ type loop struct {
 	batch   batchSize
 }
 
-// run runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
-func (l *loop) run(ctx context.Context) error {
+// produce runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
+func (l *loop) produce(ctx context.Context) error {
 	defer func() { l.lookout.served.unlisten() }()
 	defer l.lookout.alarm.Stop()
-	l.lookout.serve()
+	l.lookout.subscribe()
 	for {
 		if l.env.served.version.Load() != l.lookout.served.version {
-			l.lookout.serve()
+			l.lookout.subscribe()
 			l.slots.removeEmpty()
 		}
 		done, err := l.step(ctx)
@@ -67,13 +67,13 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 	working := len(p.ended) > 0 || p.behind
 	if len(p.wants) == 0 && !working {
 		if stopping && l.ledger.isIdle() {
-			return true, l.end()
+			return true, l.finishRun()
 		}
 		l.rest()
 		return false, nil
 	}
 	if found, drained := l.lookFirst(ctx, &p, working); drained {
-		return true, l.end()
+		return true, l.finishRun()
 	} else if !found {
 		return false, nil
 	}
@@ -82,13 +82,13 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 	}
 	// A job that is pending before its time is found by each look, and claimed by no cycle.
 	if l.env.config.Drain && l.lookout.misses > 0 && l.drained(ctx) {
-		return true, l.end()
+		return true, l.finishRun()
 	}
 	return false, nil
 }
 
-// end ends the run: refused ends are tried for the last time.
-func (l *loop) end() error {
+// finishRun ends the run: refused ends are tried for the last time.
+func (l *loop) finishRun() error {
 	if err := l.committer.recordRefused(); err != nil {
 		return l.unrecorded(err)
 	}
@@ -245,7 +245,7 @@ func (l *loop) drained(ctx context.Context) bool {
 func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	p.due = l.lookout.next
 	if err := l.lookout.share(ctx, &p); err != nil {
-		return l.failed(p.ended, err, stopping)
+		return l.afterFailure(p.ended, err, stopping)
 	}
 	p.simple = l.claimsOnly(p)
 	again, err := p.ended, error(nil)
@@ -255,11 +255,11 @@ func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	}
 	if l.refusals.listing || old || err != nil && l.env.store.RefusesRow(err) {
 		var did afterSplit
-		did, again, err = l.refusals.commit(ctx, p, err)
+		did, again, err = l.refusals.commitInParts(ctx, p, err)
 		l.afterSplit(did)
 	}
 	if err != nil {
-		return l.failed(again, err, stopping)
+		return l.afterFailure(again, err, stopping)
 	}
 	l.trouble.Over("the database works again")
 	return nil
@@ -292,21 +292,21 @@ func (l *loop) commitOne(ctx context.Context, p plan) (*turn, error) {
 		writing = engine.Briefly(writing)
 	}
 	var number uint64
-	l.ledger.do(func() { number = l.ledger.cycles.begin() })
-	c, err := l.committer.commit(writing, p)
+	l.ledger.do(func() { number = l.ledger.cycles.openCycle() })
+	c, err := l.committer.runCycle(writing, p)
 	if err == nil {
 		l.took = c.turn.took
-		l.follow(&c.turn)
+		l.apply(&c.turn)
 	}
-	l.ledger.do(func() { l.ledger.cycles.end(number) })
+	l.ledger.do(func() { l.ledger.cycles.closeCycle(number) })
 	return &c.turn, err
 }
 
 // stoppingPause is the longest pause before a stopping run tries an end again that had to wait for a lock.
 const stoppingPause = 200 * time.Millisecond
 
-// failed keeps the ends of a plan that was not committed and waits; its error ends the run.
-func (l *loop) failed(ended []*Attempt, err error, stopping bool) error {
+// afterFailure keeps the ends of a plan that was not committed and waits; its error ends the run.
+func (l *loop) afterFailure(ended []*Attempt, err error, stopping bool) error {
 	store := l.env.store
 	if fatal := outage.Unusable(err); fatal != nil {
 		return l.abort(fatal)
@@ -365,11 +365,11 @@ func (l *loop) rest() {
 	}
 }
 
-// follow updates the loop's state after a turn is committed, and starts the jobs that it claimed.
-func (l *loop) follow(t *turn) {
+// apply updates the loop's state after a turn is committed, and starts the jobs that it claimed.
+func (l *loop) apply(t *turn) {
 	p, o := &t.plan, &l.lookout
 	tellCycle(l.env.observer, len(p.ended), len(t.claimed), int(t.promoted), t.took)
-	l.batch = l.batch.learn(len(p.ended)+len(t.claimed), t.held)
+	l.batch = l.batch.adjust(len(p.ended)+len(t.claimed), t.held)
 	l.committer.completer.recorded(t)
 	if !p.isListed() && p.promotes(l.env.store.Now()) {
 		l.behind = t.promoted > 0 && t.promoted == t.promote
@@ -383,7 +383,7 @@ func (l *loop) follow(t *turn) {
 		o.backoff.Claimed()
 	}
 	if len(p.wants) > 0 || p.many {
-		o.follow(t, l.behind)
+		o.learnFrom(t, l.behind)
 	}
 	if t.promoted > 0 {
 		o.everywhere() // promoted jobs may be in any queue, also in one that was not claimed from just now

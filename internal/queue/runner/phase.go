@@ -34,14 +34,14 @@ type cycles struct {
 	open  []uint64 // the numbers of the cycles that have not ended, in order
 }
 
-// begin returns the number of a new cycle.
-func (c *cycles) begin() uint64 {
+// openCycle returns the number of a new cycle.
+func (c *cycles) openCycle() uint64 {
 	c.begun++
 	c.open = append(c.open, c.begun)
 	return c.begun
 }
 
-// end removes a cycle whose handlers have begun, or that has none.
-func (c *cycles) end(number uint64) {
+// closeCycle removes a cycle whose handlers have begun, or that has none.
+func (c *cycles) closeCycle(number uint64) {
 	c.open = slices.DeleteFunc(c.open, func(n uint64) bool { return n == number })
 }

@@ -90,8 +90,8 @@ type turn struct {
 	held     time.Duration   // the time for which it kept all other writers waiting; 0 where it does not
 }
 
-// begin clears the results of an earlier run of the transaction.
-func (t *turn) begin(now time.Time) {
+// reset clears the results of an earlier run of the transaction.
+func (t *turn) reset(now time.Time) {
 	*t = turn{
 		plan: t.plan, now: now, made: lifecycle.NewTransitions(),
 		more: map[string]bool{}, short: map[string]bool{}, returned: map[string]bool{},

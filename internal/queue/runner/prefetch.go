@@ -35,9 +35,9 @@ type prefetch struct {
 	weight int           // the average size of their payloads, in bytes
 }
 
-// wants returns the number of jobs that may wait for one of a queue's slots when a cycle takes this long. busy says that all slots run jobs,
+// capacity returns the number of jobs that may wait for one of a queue's slots when a cycle takes this long. busy says that all slots run jobs,
 // and reserved that a job is being handed over: a waiting job would not get its slot.
-func (p *prefetch) wants(slots int, busy, reserved bool, cycle time.Duration) int {
+func (p *prefetch) capacity(slots int, busy, reserved bool, cycle time.Duration) int {
 	if p.paused > 0 {
 		p.paused--
 		return 0
@@ -66,8 +66,8 @@ func (p *prefetch) adapt(busy bool, step int) {
 	p.late = 0
 }
 
-// learn adds the duration and the payload size of an attempt to the averages.
-func (p *prefetch) learn(took time.Duration, size int) {
+// average adds the duration and the payload size of an attempt to the averages.
+func (p *prefetch) average(took time.Duration, size int) {
 	if p.pace == 0 {
 		p.pace, p.weight = max(took, 1), size
 	}
@@ -76,8 +76,8 @@ func (p *prefetch) learn(took time.Duration, size int) {
 	p.weight += (size - p.weight) / paceOver
 }
 
-// overdue removes the jobs that were claimed before a time and still wait. The pace was wrong then.
-func (p *prefetch) overdue(before time.Time) []*Attempt {
+// removeOverdue removes the jobs that were claimed before a time and still wait. The pace was wrong then.
+func (p *prefetch) removeOverdue(before time.Time) []*Attempt {
 	n := 0
 	for n < len(p.jobs) && !p.jobs[n].claimed.After(before) {
 		n++
@@ -85,11 +85,11 @@ func (p *prefetch) overdue(before time.Time) []*Attempt {
 	if n > 0 {
 		p.pace, p.room, p.brake = max(2*p.pace, prefetchFor), 0, max(p.room/2, 1)
 	}
-	return p.remove(n)
+	return p.removeFirst(n)
 }
 
-// remove removes the first n waiting jobs, and keeps no reference to them.
-func (p *prefetch) remove(n int) []*Attempt {
+// removeFirst removes the first n waiting jobs, and keeps no reference to them.
+func (p *prefetch) removeFirst(n int) []*Attempt {
 	removed := slices.Clone(p.jobs[:n])
 	clear(p.jobs[:n])
 	if p.jobs = p.jobs[n:]; len(p.jobs) == 0 {

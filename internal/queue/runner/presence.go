@@ -42,9 +42,9 @@ type workerLock struct {
 // workerID returns the id of the worker's row; 0 while it has none.
 func (p *presence) workerID() int64 { return p.id.Load() }
 
-// add takes a new lock, then inserts the worker's row: a process that reads the row finds the lock held, or knows that the
+// register takes a new lock, then inserts the worker's row: a process that reads the row finds the lock held, or knows that the
 // worker is dead.
-func (p *presence) add(ctx context.Context) error {
+func (p *presence) register(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -156,8 +156,8 @@ func (p *presence) goodbye(id int64, lock workerLock) error {
 	return lock.release(false)
 }
 
-// remove ends the worker's row and releases its lock, in this order. When the row cannot be changed, the worker leaves a goodbye.
-func (p *presence) remove(ctx context.Context) error {
+// unregister ends the worker's row and releases its lock, in this order. When the row cannot be changed, the worker leaves a goodbye.
+func (p *presence) unregister(ctx context.Context) error {
 	id, lock, ok := p.take()
 	if !ok {
 		return nil

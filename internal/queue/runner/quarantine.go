@@ -27,8 +27,8 @@ type quarantine struct {
 	ledger *ledger
 }
 
-// lastChance returns the step that runs one job on its last chance at a time.
-func (n quarantine) lastChance() step {
+// oneLastChance returns the step that runs one job on its last chance at a time.
+func (n quarantine) oneLastChance() step {
 	return step{review: n.putOff, keeps: func(claimed []*Attempt) bool { return !slices.ContainsFunc(claimed, n.isLast) }}
 }
 

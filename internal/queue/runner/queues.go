@@ -58,8 +58,8 @@ func (q *Queues) column() (text string, version uint64, err error) {
 	return string(encoded), version, err
 }
 
-// serve calls begin with the queues, and apply with each later change. apply may be nil: nothing serves the queues any more.
-func (q *Queues) serve(begin func(map[string]int), apply func(name string, slots int)) {
+// attach calls begin with the queues, and apply with each later change. apply may be nil: nothing serves the queues any more.
+func (q *Queues) attach(begin func(map[string]int), apply func(name string, slots int)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if begin != nil {

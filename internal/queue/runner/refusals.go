@@ -54,9 +54,9 @@ func refusedBefore(ended []*Attempt) bool {
 	return slices.ContainsFunc(ended, func(a *Attempt) bool { return a.refused.times > 0 })
 }
 
-// commit carries out a plan in several transactions: it records the ends, promotes due jobs and claims. refused is the error of the
+// commitInParts carries out a plan in several transactions: it records the ends, promotes due jobs and claims. refused is the error of the
 // plan's one transaction, nil when it was not tried. It returns the ends that must be tried again after an error.
-func (r *refusals) commit(ctx context.Context, p plan, refused error) (did afterSplit, again []*Attempt, err error) {
+func (r *refusals) commitInParts(ctx context.Context, p plan, refused error) (did afterSplit, again []*Attempt, err error) {
 	ended := len(p.ended)
 	if again, err = r.recordEnds(ctx, p); err != nil {
 		return did, again, err
@@ -79,21 +79,21 @@ func (r *refusals) commit(ctx context.Context, p plan, refused error) (did after
 		return did, nil, nil
 	}
 	did.more = map[string]bool{}
-	promoted, err := r.promote(ctx, &did)
+	promoted, err := r.promoteListed(ctx, &did)
 	moved := promoted
 	for queue, n := range p.wants {
 		if err != nil {
 			return did, nil, err
 		}
 		var claimed int
-		claimed, err = r.claim(ctx, p, &did, queue, n)
+		claimed, err = r.claimListed(ctx, p, &did, queue, n)
 		moved += claimed
 	}
 	if err != nil {
 		return did, nil, err
 	}
 	did.listed, did.moved = true, moved > 0
-	return did, nil, r.finish(ctx, &did)
+	return did, nil, r.planNextTry(ctx, &did)
 }
 
 // recordEnds records ends and postpones refused ones. It returns the ends that must be tried again.
@@ -125,7 +125,7 @@ func (r *refusals) recordOld(old []*Attempt, stopping, alone bool) (again []*Att
 	if len(old) == 0 || !stopping || !alone || !r.ledger.handlersEnded() {
 		return r.committer.recordSplit(old, stopping)
 	}
-	switch err := r.committer.record(r.env.writing, old); {
+	switch err := r.committer.recordTogether(r.env.writing, old); {
 	case err == nil:
 		return nil, nil
 	case r.committer.mustSplit(err):
@@ -135,8 +135,8 @@ func (r *refusals) recordOld(old []*Attempt, stopping, alone bool) (again []*Att
 	}
 }
 
-// promote makes due jobs pending, except refused ones.
-func (r *refusals) promote(ctx context.Context, did *afterSplit) (promoted int, err error) {
+// promoteListed makes due jobs pending, except refused ones.
+func (r *refusals) promoteListed(ctx context.Context, did *afterSplit) (promoted int, err error) {
 	store := r.env.store
 	var ids []int64
 	err = store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -150,8 +150,8 @@ func (r *refusals) promote(ctx context.Context, did *afterSplit) (promoted int, 
 	return r.inParts(ctx, ids, refusal.Promote, func(part []int64) plan { return plan{promoteIDs: part} })
 }
 
-// claim claims up to n jobs of a queue, except refused ones, and starts them.
-func (r *refusals) claim(ctx context.Context, p plan, did *afterSplit, queue string, n int64) (claimed int, err error) {
+// claimListed claims up to n jobs of a queue, except refused ones, and starts them.
+func (r *refusals) claimListed(ctx context.Context, p plan, did *afterSplit, queue string, n int64) (claimed int, err error) {
 	store := r.env.store
 	var rows []db.PeekJobsRow
 	err = store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -168,7 +168,7 @@ func (r *refusals) claim(ctx context.Context, p plan, did *afterSplit, queue str
 	claimed, err = r.inParts(ctx, ids, refusal.Claim, func(part []int64) plan {
 		return plan{
 			claimIDs: part, due: p.due,
-			wants: map[string]int64{queue: int64(len(part))}, slots: map[string]int64{queue: int64(r.slots.free(queue))},
+			wants: map[string]int64{queue: int64(len(part))}, slots: map[string]int64{queue: int64(r.slots.freeOf(queue))},
 		}
 	})
 	did.more[queue] = int64(len(ids)) == n
@@ -194,8 +194,8 @@ func (r *refusals) inParts(ctx context.Context, ids []int64, action refusal.Acti
 	return moved, err
 }
 
-// finish decides when the loop looks again, and whether it must still leave out refused jobs.
-func (r *refusals) finish(ctx context.Context, did *afterSplit) error {
+// planNextTry decides when the loop looks again, and whether it must still leave out refused jobs.
+func (r *refusals) planNextTry(ctx context.Context, did *afterSplit) error {
 	store := r.env.store
 	var rows []db.CountRefusalsRow
 	var next int64

@@ -96,7 +96,7 @@ func (s *endSplitter) recordPart(part []*Attempt) error {
 	if s.locked != nil && time.Now().After(s.until) {
 		return lateError{s.locked}
 	}
-	err := s.committer.record(engine.Briefly(writing), part)
+	err := s.committer.recordTogether(engine.Briefly(writing), part)
 	if lifecycle.IsLocked(s.committer.env.store, err) {
 		s.locked = err
 	}
@@ -139,14 +139,14 @@ func (s *endSplitter) wait(a *Attempt, err error) {
 // postpone keeps an end to be recorded later. An error of the note on it holds up no other end.
 func (s *endSplitter) postpone(a *Attempt, locked bool, cause error) {
 	a.refused.refuse(locked)
-	if err := s.committer.postpone(a, cause); err != nil {
+	if err := s.committer.postponeEnd(a, cause); err != nil {
 		s.unnoted = err
 	}
 }
 
-// postpone keeps an end that the database refuses, to be recorded later.
-func (c *committer) postpone(a *Attempt, cause error) error {
-	c.ledger.postpone(a)
+// postponeEnd keeps an end that the database refuses, to be recorded later.
+func (c *committer) postponeEnd(a *Attempt, cause error) error {
+	c.ledger.addRefused(a)
 	return c.env.notes.Postpone(c.env.writing, c.env.store.Write, c.env.store.Now(), refusal.End, a.job.ID, cause)
 }
 
@@ -156,11 +156,11 @@ func (c *committer) postpone(a *Attempt, cause error) error {
 func (c *committer) recordRefused() (last error) {
 	store, log := c.env.store, c.env.log
 	for _, a := range c.ledger.takeRefused() {
-		err := c.record(c.env.writing, []*Attempt{a})
+		err := c.recordTogether(c.env.writing, []*Attempt{a})
 		if err != nil && store.RefusesRow(err) {
 			log.Error("the database refuses the end of an attempt: its job is released", append(a.attrs(), "error", err)...)
 			a.end = lifecycle.End{Job: &a.job, Fate: lifecycle.FateRelease}
-			err = c.record(c.env.writing, []*Attempt{a})
+			err = c.recordTogether(c.env.writing, []*Attempt{a})
 		}
 		if err == nil {
 			continue

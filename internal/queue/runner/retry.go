@@ -38,8 +38,8 @@ func spread(seconds float64, most time.Duration) time.Duration {
 // unableSpread returns a random part of a second: jobs that a worker gave back together do not fall due together.
 func unableSpread() time.Duration { return rand.N(time.Second) }
 
-// failed retries while attempts are left.
-func (a *Attempt) failed(end lifecycle.End, err error, cause jobtype.Cause) lifecycle.End {
+// afterError retries while attempts are left.
+func (a *Attempt) afterError(end lifecycle.End, err error, cause jobtype.Cause) lifecycle.End {
 	return a.failedWith(end, cause, err, a.handler.RetryDelay)
 }
 

@@ -75,9 +75,9 @@ func Run(ctx context.Context, config Config, o Options) error {
 	defer giveUp(nil)
 	defer callback.Flush(e.observer, e.log, "the runner")
 	r := newRun(e, o)
-	defer e.served.serve(nil, nil)
+	defer e.served.attach(nil, nil)
 	r.giveUp = giveUp
-	return r.run(ctx)
+	return r.work(ctx)
 }
 
 func newRun(e *env, o Options) *run {
@@ -96,11 +96,11 @@ func newRun(e *env, o Options) *run {
 		receiver:  &receiver{env: e, ledger: l, slots: s, executor: x, presence: p},
 		registry:  o.Registry, scope: o.Scope, prepare: o.Prepare,
 	}
-	e.served.serve(s.reset, x.setSlots)
+	e.served.attach(s.reset, x.setSlots)
 	return r
 }
 
-func (r *run) run(ctx context.Context) error {
+func (r *run) work(ctx context.Context) error {
 	if err := r.reach(ctx, func(ctx context.Context) error { return engine.CheckSchema(ctx, r.env.store) }); err != nil {
 		return startFault(ctx, err)
 	}
@@ -112,12 +112,12 @@ func (r *run) run(ctx context.Context) error {
 	// The parts that keep the worker alive go on until the last outcome is recorded, so this context does not end with ctx.
 	keep, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
-	if err := r.reach(ctx, r.presence.add); err != nil {
+	if err := r.reach(ctx, r.presence.register); err != nil {
 		return startFault(ctx, err)
 	}
 	for _, step := range []func(context.Context) error{r.prepare, r.declare, r.readSettings, r.rescuer.Boot, r.settleOverdue} {
 		if err := r.reach(ctx, step); err != nil {
-			return errors.Join(startFault(ctx, err), r.remove())
+			return errors.Join(startFault(ctx, err), r.unregisterWorker())
 		}
 	}
 	queues, _ := r.env.served.Slots()
@@ -128,15 +128,15 @@ func (r *run) run(ctx context.Context) error {
 		beside.Go(func() { maintenance.Serve(keep, service, r.env.log) })
 	}
 	beside.Go(func() { r.hurryStop(ctx) })
-	r.registry.add(r.receiver)
-	err := r.newLoop().run(ctx)
-	r.registry.remove(r.receiver)
+	r.registry.addReceiver(r.receiver)
+	err := r.newLoop().produce(ctx)
+	r.registry.removeReceiver(r.receiver)
 	close(r.env.finished)
 	stopKeeping()
 	beside.Wait()
 	r.rollup.Finish(r.env.writing)
 	_, schema := r.ledger.faults()
-	err = errors.Join(err, schema, r.remove())
+	err = errors.Join(err, schema, r.unregisterWorker())
 	r.env.log.Info("worker stopped", "worker", r.presence.name)
 	return err
 }
@@ -144,7 +144,7 @@ func (r *run) run(ctx context.Context) error {
 // allSteps returns the steps of a cycle. A new step is a line here.
 func allSteps(e *env, l *ledger) steps {
 	q := quarantine{e, l}
-	return steps{q.onlyFreeSlots(), q.lastChance(), noRisk()}
+	return steps{q.onlyFreeSlots(), q.oneLastChance(), noRisk()}
 }
 
 // newLoop returns the loop of a run that has started.
@@ -282,14 +282,14 @@ func (r *run) limitStop(ctx context.Context) (over func()) {
 // errStopTimeout says why a stopping run no longer waits for the database.
 var errStopTimeout = errors.New("StopTimeout is over")
 
-// remove removes the worker after the run. It leaves a goodbye when ends of attempts could not be recorded, or its row not changed.
-func (r *run) remove() error {
+// unregisterWorker removes the worker after the run. It leaves a goodbye when ends of attempts could not be recorded, or its row not changed.
+func (r *run) unregisterWorker() error {
 	if len(r.ledger.attempts()) > 0 {
 		return r.presence.sayGoodbye()
 	}
 	ctx, cancel := context.WithTimeoutCause(r.env.writing, r.env.config.Stop, errStopTimeout)
 	defer cancel()
-	return r.presence.remove(ctx)
+	return r.presence.unregister(ctx)
 }
 
 // abandon gives back the jobs of handlers that do not return, so that the run can stop without them.
@@ -299,7 +299,7 @@ func (r *run) abandon() {
 		for _, a := range r.ledger.running {
 			if !a.over {
 				left = append(left, a)
-				r.ledger.settle(a, lifecycle.End{Job: &a.job, Fate: lifecycle.FateRelease}, time.Since(a.claimed))
+				r.ledger.addEnd(a, lifecycle.End{Job: &a.job, Fate: lifecycle.FateRelease}, time.Since(a.claimed))
 			}
 		}
 	})

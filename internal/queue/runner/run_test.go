@@ -30,11 +30,11 @@ func TestRemoveLeavesAnotherAttempt(t *testing.T) {
 	s := runOf(t, &endless{}, Config{}, nil, nil)
 	old, other := s.attemptOf(db.ClaimJobsRow{ID: 1, Attempt: 1}), s.attemptOf(db.ClaimJobsRow{ID: 1, Attempt: 1})
 	s.ledger.running[other.fence()] = other
-	s.ledger.remove(old)
+	s.ledger.dropRunning(old)
 	if s.ledger.running[other.fence()] != other {
 		t.Error("the other attempt is not running")
 	}
-	s.ledger.remove(other)
+	s.ledger.dropRunning(other)
 	if len(s.ledger.running) > 0 {
 		t.Errorf("%d attempts are running", len(s.ledger.running))
 	}
@@ -45,7 +45,7 @@ func TestCancelHandlers(t *testing.T) {
 	s := runOf(t, &endless{}, Config{}, nil, nil)
 	claim := func(id int64) *Attempt {
 		a := s.attemptOf(db.ClaimJobsRow{ID: id, Attempt: 1})
-		a.claim(time.Now(), s.ledger.cancelled())
+		a.openContext(time.Now(), s.ledger.cancelled())
 		s.ledger.running[a.fence()] = a
 		return a
 	}

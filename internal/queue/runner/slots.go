@@ -47,10 +47,10 @@ func (s *slots) set(name string, total int) (starting []*Attempt) {
 		}
 		q.total = total
 		if total == 0 {
-			s.unclaim(q.prefetch.remove(len(q.prefetch.jobs)))
+			s.unclaim(q.prefetch.removeFirst(len(q.prefetch.jobs)))
 		}
 		now := time.Now()
-		for a := q.next(now); a != nil; a = q.next(now) {
+		for a := q.nextWaiting(now); a != nil; a = q.nextWaiting(now) {
 			starting = append(starting, a)
 		}
 	})
@@ -65,8 +65,8 @@ func (s *slots) removeEmpty() {
 	})
 }
 
-// free returns the number of slots of a queue without a job.
-func (s *slots) free(queue string) (n int) {
+// freeOf returns the number of slots of a queue without a job.
+func (s *slots) freeOf(queue string) (n int) {
 	s.ledger.do(func() { n = s.queues[queue].free() })
 	return n
 }
@@ -81,15 +81,15 @@ func (s *slots) admit(claimed []*Attempt) (starting, lost []*Attempt) {
 				// A statement of plain SQL lowered the attempt number, so two attempts share a fence: the older handler has lost its
 				// lease.
 				old.cancel(jobtype.ErrLeaseLost)
-				if s.ledger.settle(old, lifecycle.End{Job: &old.job, Fate: lifecycle.FateLost}, now.Sub(old.claimed)) {
+				if s.ledger.addEnd(old, lifecycle.End{Job: &old.job, Fate: lifecycle.FateLost}, now.Sub(old.claimed)) {
 					lost = append(lost, old)
 				}
 			}
-			a.claim(now, s.ledger.cancelled())
+			a.openContext(now, s.ledger.cancelled())
 			s.ledger.running[a.fence()] = a
-			if q := s.queues[a.job.Queue]; !q.add(a) {
+			if q := s.queues[a.job.Queue]; !q.accept(a) {
 				if s.returnOverdueIn(prefetchFor); q.total == 0 { // the queue was removed after the claim had begun
-					s.unclaim(q.prefetch.remove(len(q.prefetch.jobs)))
+					s.unclaim(q.prefetch.removeFirst(len(q.prefetch.jobs)))
 				}
 				continue
 			}
@@ -149,7 +149,7 @@ func (s *slots) returnOverdue() {
 		now := time.Now()
 		var oldest time.Time
 		for _, q := range s.queues {
-			s.unclaim(q.prefetch.overdue(now.Add(-prefetchFor)))
+			s.unclaim(q.prefetch.removeOverdue(now.Add(-prefetchFor)))
 			if len(q.prefetch.jobs) > 0 {
 				oldest = core.Earlier(oldest, q.prefetch.jobs[0].claimed)
 			}
@@ -171,7 +171,7 @@ func (s *slots) returnOverdueIn(d time.Duration) {
 // returnPrefetched gives back all jobs that wait for a slot. Callers hold mu.
 func (s *slots) returnPrefetched() {
 	for _, q := range s.queues {
-		s.unclaim(q.prefetch.remove(len(q.prefetch.jobs)))
+		s.unclaim(q.prefetch.removeFirst(len(q.prefetch.jobs)))
 	}
 }
 
@@ -179,7 +179,7 @@ func (s *slots) returnPrefetched() {
 func (s *slots) unclaim(list []*Attempt) {
 	for _, a := range list {
 		s.queues[a.job.Queue].drop(a)
-		s.ledger.settle(a, lifecycle.End{Job: &a.job, Fate: lifecycle.FateReturn}, 0)
+		s.ledger.addEnd(a, lifecycle.End{Job: &a.job, Fate: lifecycle.FateReturn}, 0)
 		a.cancel(nil)
 	}
 	if len(list) > 0 {
@@ -216,7 +216,7 @@ func (s *queueSlots) free() int { return max(0, s.total-s.active-s.reserved) }
 // wants returns the number of further jobs that the queue takes when a cycle takes this long. A cycle without other work is worth
 // half of the jobs that may wait.
 func (s *queueSlots) wants(cycle time.Duration, worth bool) int {
-	waiting := s.prefetch.wants(s.total, s.active == s.total, s.reserved > 0, cycle)
+	waiting := s.prefetch.capacity(s.total, s.active == s.total, s.reserved > 0, cycle)
 	n := s.total + waiting - s.active - s.reserved - len(s.prefetch.jobs)
 	if n <= 0 || !worth && n <= waiting/2 {
 		return 0
@@ -224,8 +224,8 @@ func (s *queueSlots) wants(cycle time.Duration, worth bool) int {
 	return n
 }
 
-// add adds a claimed job. It returns false when the job waits for a slot.
-func (s *queueSlots) add(a *Attempt) (begun bool) {
+// accept adds a claimed job. It returns false when the job waits for a slot.
+func (s *queueSlots) accept(a *Attempt) (begun bool) {
 	if a.job.Crashes > 0 {
 		*s.formerCrashes++
 	}
@@ -236,7 +236,7 @@ func (s *queueSlots) add(a *Attempt) (begun bool) {
 		s.prefetch.jobs = append(s.prefetch.jobs, a)
 		return false
 	}
-	s.begin(a)
+	s.occupy(a)
 	return true
 }
 
@@ -247,8 +247,8 @@ func (s *queueSlots) drop(a *Attempt) {
 	}
 }
 
-// next gives a slot to the next job that waits for one. It returns nil when no slot is free or no job waits.
-func (s *queueSlots) next(now time.Time) *Attempt {
+// nextWaiting gives a slot to the next job that waits for one. It returns nil when no slot is free or no job waits.
+func (s *queueSlots) nextWaiting(now time.Time) *Attempt {
 	for s.free() > 0 {
 		a := s.prefetch.pop()
 		if a == nil {
@@ -256,7 +256,7 @@ func (s *queueSlots) next(now time.Time) *Attempt {
 		}
 		if !a.over {
 			s.prefetch.late = max(s.prefetch.late, now.Sub(a.claimed))
-			s.begin(a)
+			s.occupy(a)
 			return a
 		}
 		s.drop(a)
@@ -265,7 +265,7 @@ func (s *queueSlots) next(now time.Time) *Attempt {
 	return nil
 }
 
-func (s *queueSlots) begin(a *Attempt) {
+func (s *queueSlots) occupy(a *Attempt) {
 	s.active++
 	a.begun = true
 }
@@ -274,5 +274,5 @@ func (s *queueSlots) begin(a *Attempt) {
 func (s *queueSlots) vacate(a *Attempt, took time.Duration) {
 	s.active--
 	s.drop(a)
-	s.prefetch.learn(took, len(a.job.Payload))
+	s.prefetch.average(took, len(a.job.Payload))
 }
