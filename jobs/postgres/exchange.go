@@ -51,6 +51,9 @@ func (x *exchange) begin() {
 	x.out = engine.Outcome{
 		Now: x.plan.Now(x.backend.Now), Done: make([]engine.Completed, len(x.plan.Done)), Claimed: make([][]db.ClaimJobsRow, len(x.plan.Claims)),
 	}
+	for i, c := range x.plan.Claims {
+		x.out.Claimed[i] = c.Rows[:0]
+	}
 	x.list, x.views = nil, nil
 }
 

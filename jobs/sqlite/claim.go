@@ -27,31 +27,30 @@ func (claims) Backoff(workers func() int64) engine.Backoff { return contention.N
 
 // ClaimJobs implements [engine.Statements]. It claims in two steps if the previous claim returned many jobs, and otherwise in one
 // statement: for few jobs that is cheaper.
-func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
+func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams, rows []db.ClaimJobsRow) (_ []db.ClaimJobsRow, err error) {
 	busy := &c.writer.claimsMany // used by one transaction at a time
 	defer func() { *busy = len(rows) >= manyJobs }()
 	if *busy && arg.NoneDueBefore == 0 {
 		err = db.Watch(q, "ClaimJobs", func() error {
-			rows, err = c.inSteps(ctx, q, arg)
+			rows, err = c.inSteps(ctx, q, arg, rows)
 			return err
 		})
 	} else {
-		rows, err = q.ClaimJobs(ctx, arg)
+		var claimed []db.ClaimJobsRow
+		claimed, err = q.ClaimJobs(ctx, arg)
+		rows = append(rows, claimed...)
 	}
 	return rows, err
 }
 
 // inSteps lists jobs and then claims them. No other write comes between the two.
-func (c claims) inSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
+func (c claims) inSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParams, rows []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
 	only := c.writer.writes.only
-	list, err := only.ListClaimableJobs(ctx, listClaimableJobsParamsOf(arg))
-	if err != nil || len(list) == 0 {
+	rows, err := listClaimableJobs(ctx, c.writer.writes.stmts, listClaimableJobsParamsOf(arg), rows)
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	rows, ids := make([]db.ClaimJobsRow, len(list)), make([]int64, len(list))
-	for i, row := range list {
-		rows[i], ids[i] = db.ClaimJobsRow(row), row.ID
-	}
+	ids := core.Map(rows, func(row db.ClaimJobsRow) int64 { return row.ID })
 	started, err := inRanges(ids, func(r core.IDRange) (int64, error) {
 		return only.StartJobRange(ctx, sqliteonly.StartJobRangeParams{
 			WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, First: r.First, Last: r.Last,

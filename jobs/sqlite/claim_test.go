@@ -61,7 +61,7 @@ func (c *claimer) claim(t *testing.T, n int64, steps bool) (rows []db.ClaimJobsR
 		c.store.writer.claimsMany = steps
 		rows, err = claims{c.store.writer}.ClaimJobs(ctx, q, db.ClaimJobsParams{
 			WorkerID: c.id, LeaseUntil: now + time.Hour.Microseconds(), Now: now, Kinds: `["a","b"]`, Queue: jobs.DefaultQueue, N: n,
-		})
+		}, nil)
 		return err
 	})
 	slices.SortFunc(rows, func(a, b db.ClaimJobsRow) int { return int(a.ID - b.ID) })

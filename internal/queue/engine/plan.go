@@ -73,6 +73,7 @@ type QueueClaim struct {
 	Queue string
 	N     int64
 	IDs   []int64
+	Rows  []db.ClaimJobsRow // a buffer that the outcome gets for its rows; nil: the engine makes one
 }
 
 // Claimer identifies the worker that claims.

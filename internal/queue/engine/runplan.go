@@ -11,7 +11,9 @@ import (
 // Statements runs the statements of a plan for which an engine has faster forms.
 type Statements interface {
 	Completer
-	ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error)
+
+	// ClaimJobs appends the claimed jobs to a list.
+	ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams, list []db.ClaimJobsRow) ([]db.ClaimJobsRow, error)
 }
 
 // Completer records ends.
@@ -106,7 +108,7 @@ func look(ctx context.Context, q db.Querier, out *Outcome) (err error) {
 // claim claims jobs of one queue.
 func claim(ctx context.Context, q db.Querier, own Statements, by Claimer, c QueueClaim, out *Outcome) (rows []db.ClaimJobsRow, err error) {
 	if c.IDs == nil {
-		return own.ClaimJobs(ctx, q, by.Params(c, out.Now, 0))
+		return own.ClaimJobs(ctx, q, by.Params(c, out.Now, 0), c.Rows[:0])
 	}
 	listed, err := q.ClaimListedJobs(ctx, by.Listed(c, out.Now))
 	for _, row := range listed {

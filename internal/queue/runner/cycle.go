@@ -19,6 +19,28 @@ type committer struct {
 	presence  *presence
 	completer *completer
 	steps     steps
+	rows      claimBuffers
+}
+
+// claimBuffers keeps the memory of a cycle's claimed rows for the next cycle.
+type claimBuffers [][]db.ClaimJobsRow
+
+// get returns the buffer for a claim, or nil.
+func (b claimBuffers) get(claim int) []db.ClaimJobsRow {
+	if claim < len(b) {
+		return b[claim]
+	}
+	return nil
+}
+
+// keep takes the rows of a cycle, which nothing uses any more.
+func (b *claimBuffers) keep(rows [][]db.ClaimJobsRow) {
+	for _, list := range rows {
+		clear(list)
+	}
+	if len(rows) > 0 {
+		*b = rows
+	}
 }
 
 // runCycle carries out a plan in one transaction.
@@ -63,6 +85,7 @@ func (c *cycle) exchange(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer c.committer.rows.keep(out.Claimed)
 	if p.Simple {
 		err = c.reviewSimple(ctx, &out)
 	}
@@ -115,7 +138,7 @@ func (c *cycle) enginePlan(now time.Time) engine.Plan {
 	for queue := range p.wants {
 		if n := p.pendingShare(queue); n > 0 {
 			c.queues = append(c.queues, queue)
-			x.Claims = append(x.Claims, engine.QueueClaim{Queue: queue, N: n, IDs: p.claimIDs})
+			x.Claims = append(x.Claims, engine.QueueClaim{Queue: queue, N: n, IDs: p.claimIDs, Rows: c.committer.rows.get(len(x.Claims))})
 		}
 	}
 	for _, f := range p.further {

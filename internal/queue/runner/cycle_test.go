@@ -53,8 +53,9 @@ func exchange(ctx context.Context, q db.Querier, p engine.Plan) (engine.Outcome,
 // plainStatements runs the statements of a Querier.
 type plainStatements struct{}
 
-func (plainStatements) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
-	return q.ClaimJobs(ctx, arg)
+func (plainStatements) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams, list []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
+	rows, err := q.ClaimJobs(ctx, arg)
+	return append(list, rows...), err
 }
 
 func (plainStatements) CompleteJobs(ctx context.Context, q db.Querier, now int64, c engine.Completion) (int64, error) {
