@@ -2,5 +2,5 @@
 
 package sqliteonly
 
-// ListClaimableJobsText is the text of the statement that the engine runs itself.
+// ListClaimableJobsText is the text of a statement that the engine runs itself.
 const ListClaimableJobsText = listClaimableJobs

@@ -6,8 +6,8 @@
 //	jobs/postgres/queries.go              gives the generated PostgreSQL code the types of db
 //	db/postgres/texts.go, jobs/postgres/queued.go
 //	                                      the statements that the PostgreSQL engine sends together, as values
-//	db/sqliteonly/texts.go, jobs/sqlite/listed.go
-//	                                      reads the rows of large claims into a list that is kept
+//	db/sqlite/texts.go, db/sqliteonly/texts.go, jobs/sqlite/listed.go
+//	                                      read the rows of claims into a list that is kept
 //	internal/test/costs/counted_test.go   counts statements
 package main
 
@@ -37,7 +37,7 @@ func main() {
 		timer("db/sqlite/querier.go", "db/timed.go"),
 		adapter("db/postgres/querier.go", "jobs/postgres/queries.go"),
 		queuer("db/postgres", "db/postgres/texts.go", "jobs/postgres/queued.go"),
-		lister("db/sqliteonly", "db/sqliteonly/texts.go", "jobs/sqlite/listed.go"),
+		lister("jobs/sqlite/listed.go"),
 		counter("db/sqlite/querier.go", "internal/test/costs/counted_test.go"),
 	)
 	if err != nil {

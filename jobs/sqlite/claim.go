@@ -30,16 +30,14 @@ func (claims) Backoff(workers func() int64) engine.Backoff { return contention.N
 func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams, rows []db.ClaimJobsRow) (_ []db.ClaimJobsRow, err error) {
 	busy := &c.writer.claimsMany // used by one transaction at a time
 	defer func() { *busy = len(rows) >= manyJobs }()
-	if *busy && arg.NoneDueBefore == 0 {
-		err = db.Watch(q, "ClaimJobs", func() error {
+	err = db.Watch(q, "ClaimJobs", func() error {
+		if *busy && arg.NoneDueBefore == 0 {
 			rows, err = c.inSteps(ctx, q, arg, rows)
-			return err
-		})
-	} else {
-		var claimed []db.ClaimJobsRow
-		claimed, err = q.ClaimJobs(ctx, arg)
-		rows = append(rows, claimed...)
-	}
+		} else {
+			rows, err = claimJobs(ctx, c.writer.writes.stmts, arg, rows)
+		}
+		return err
+	})
 	return rows, err
 }
 

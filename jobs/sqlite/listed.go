@@ -7,10 +7,27 @@ import (
 	"errors"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/db/sqlite"
 	"github.com/sqluice/sqluice/db/sqliteonly"
 )
 
-// listClaimableJobs appends the jobs that a claim may take to a list.
+// claimJobs is ClaimJobs, and appends its rows to a list.
+func claimJobs(ctx context.Context, q sqlite.DBTX, arg sqlite.ClaimJobsParams, list []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
+	rows, err := q.QueryContext(ctx, sqlite.ClaimJobsText, arg.Now, arg.WorkerID, arg.LeaseUntil, arg.Kinds, arg.Cursors, arg.Queue, arg.N, arg.NoneDueBefore)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		var i db.ClaimJobsRow
+		if err := rows.Scan(&i.ID, &i.Kind, &i.Payload, &i.Priority, &i.RunAfter, &i.StartBy, &i.Attempt, &i.Uncounted, &i.MaxAttempts, &i.Crashes, &i.Timeout, &i.UniqueKey, &i.RequestID, &i.UserID, &i.Tags, &i.Metadata, &i.CreatedAt); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		list = append(list, i)
+	}
+	return list, errors.Join(rows.Close(), rows.Err())
+}
+
+// listClaimableJobs is ListClaimableJobs, and appends its rows to a list.
 func listClaimableJobs(ctx context.Context, q sqliteonly.DBTX, arg sqliteonly.ListClaimableJobsParams, list []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
 	rows, err := q.QueryContext(ctx, sqliteonly.ListClaimableJobsText, arg.Kinds, arg.Queue, arg.Now, arg.N, arg.WorkerID)
 	if err != nil {
