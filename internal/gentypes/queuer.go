@@ -11,6 +11,7 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,9 @@ func queuer(folder, texts, to string) error {
 			return fmt.Errorf("%s: there is no statement %s", folder, name)
 		}
 		s, err := queuedOf(m)
+		if err == nil && rowsOf[name] != "" {
+			err = sameRows(s, found[rowsOf[name]])
+		}
 		if err != nil {
 			return fmt.Errorf("statement %s: %w", name, err)
 		}
@@ -156,12 +160,19 @@ var listed = []struct{ folder, name string }{{"db/sqlite", "ClaimJobs"}, {"db/sq
 // the shared type: a runner keeps the list, which sqlc's functions would make anew and let grow for each claim.
 func lister(to string) error {
 	functions := bytes.NewBufferString(listerHead)
+	var claim *ast.FuncDecl // the first one
 	for _, l := range listed {
 		found, err := generatedMethods(l.folder)
 		if err != nil {
 			return err
 		}
+		if claim == nil {
+			claim = found[l.name]
+		}
 		s, err := queuedOf(found[l.name])
+		if err == nil {
+			err = sameRows(s, claim)
+		}
 		if err != nil {
 			return fmt.Errorf("statement %s: %w", l.name, err)
 		}
@@ -207,6 +218,15 @@ func %[1]s(ctx context.Context, q %[2]s.DBTX, arg %[2]s.%[3]sParams, list []db.C
 	return list, errors.Join(rows.Close(), rows.Err())
 }
 `
+
+// sameRows returns an error unless a statement returns the columns of another one, whose row type it is read into.
+func sameRows(s queuedStatement, other *ast.FuncDecl) error {
+	o, err := queuedOf(other)
+	if err == nil && !slices.Equal(s.scan, o.scan) {
+		err = fmt.Errorf("it does not return the columns of %s: %s, not %s", o.name, strings.Join(s.scan, ", "), strings.Join(o.scan, ", "))
+	}
+	return err
+}
 
 // function returns the text of the engine's function.
 func (s queuedStatement) function() string {
