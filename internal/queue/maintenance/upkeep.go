@@ -30,7 +30,7 @@ type duty interface {
 	// run does the due work.
 	run(ctx context.Context, w schedule.Watch) error
 
-	// next returns the times of the duty's next work, in microseconds. Times that are not after now count as no time.
+	// next returns the times of the duty's next work, in microseconds. Times that are not after the look's count as no time.
 	next(work db.GetScheduleWorkRow) []int64
 }
 
@@ -119,7 +119,7 @@ func (u *Upkeep) Once(ctx context.Context, since time.Time) (next time.Time, err
 	}
 }
 
-// look does the due work, and returns the time of the next work; zero if there is none, or if it is overdue.
+// look does the due work, and returns the time of the next work; zero if there is none, or if it was due when the look began.
 func (u *Upkeep) look(ctx context.Context, w schedule.Watch) (next time.Time, err error) {
 	if err := u.mender.look(ctx); err != nil {
 		return next, err
@@ -134,7 +134,7 @@ func (u *Upkeep) look(ctx context.Context, w schedule.Watch) (next time.Time, er
 	if err != nil {
 		return next, err
 	}
-	now := core.Micros(u.Store.Now())
+	now := core.Micros(w.Now) // what has fallen due since then is the next work: the caller looks again at once
 	for _, d := range u.duties {
 		for _, at := range d.next(work) {
 			if at > now {

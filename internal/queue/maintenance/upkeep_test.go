@@ -60,11 +60,12 @@ func TestDuties(t *testing.T) {
 		next   int64
 		failed error
 	}{
-		"nothing is due":          {ends: 500, runs: []int{0, 0}, looks: 1, next: 500},
-		"both are due":            {ends: 50, runs: []int{1, 1}, looks: 3},
-		"the first does it all":   {ends: 50, first: func(s *workStore) error { s.work.PauseEnd = 200; return nil }, runs: []int{1, 0}, looks: 2, next: 200},
-		"a failure ends the look": {ends: 50, first: func(*workStore) error { return fault }, runs: []int{1, 0}, looks: 1, failed: fault},
-		"a failure is tolerated":  {ends: 50, first: func(*workStore) error { return fault }, wrap: func(d duty) duty { return patient{d} }, runs: []int{1, 1}, looks: 3},
+		"nothing is due":           {ends: 500, runs: []int{0, 0}, looks: 1, next: 500},
+		"both are due":             {ends: 50, runs: []int{1, 1}, looks: 3},
+		"the first does it all":    {ends: 50, first: func(s *workStore) error { s.work.PauseEnd = 200; return nil }, runs: []int{1, 0}, looks: 2, next: 200},
+		"more falls due meanwhile": {ends: 50, first: func(s *workStore) error { s.work.PauseEnd, s.now = 200, time.UnixMicro(300); return nil }, runs: []int{1, 0}, looks: 2, next: 200},
+		"a failure ends the look":  {ends: 50, first: func(*workStore) error { return fault }, runs: []int{1, 0}, looks: 1, failed: fault},
+		"a failure is tolerated":   {ends: 50, first: func(*workStore) error { return fault }, wrap: func(d duty) duty { return patient{d} }, runs: []int{1, 1}, looks: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &workStore{now: time.UnixMicro(100), work: db.GetScheduleWorkRow{PauseEnd: c.ends}}
