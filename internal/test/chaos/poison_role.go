@@ -97,7 +97,7 @@ func (p *player) workWithMisfits(ctx context.Context) error {
 	jobs.Kind[label]{Name: kind, RetryDelay: at0}.Handle(runner,
 		func(ctx context.Context, job jobs.Job, args label) error { return p.handle(ctx, job, args, released) })
 	// A deaf handler may be returning when the runner ends.
-	if err := runner.Run(ctx); err != nil && !strings.Contains(err.Error(), "handlers that did not return") {
+	if err := runner.Run(ctx); err != nil && !strings.Contains(err.Error(), "handlers did not return") {
 		return err
 	}
 	return nil

@@ -90,7 +90,7 @@ func testStopStuck(f *fixture) {
 	defer close(release)
 	r, id := f.blocked(jobs.Config{Grace: -1, StuckAfter: 50 * time.Millisecond}, release, false)
 	err := r.stop()
-	if err == nil || !strings.Contains(err.Error(), "handlers that did not return") {
+	if err == nil || !strings.Contains(err.Error(), "handlers did not return") {
 		f.Errorf("Run gives %v", err)
 	}
 	job := f.get(id)
