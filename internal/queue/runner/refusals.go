@@ -81,12 +81,24 @@ func (r *refusals) commitInParts(ctx context.Context, p plan, refused error) (di
 	did.more = map[string]bool{}
 	promoted, err := r.promoteListed(ctx, &did)
 	moved := promoted
-	for queue, n := range p.wants {
+	for queue := range p.wants {
+		n := p.pendingShare(queue)
+		if err != nil {
+			return did, nil, err
+		}
+		if n == 0 {
+			continue
+		}
+		var claimed int
+		claimed, err = r.claimListed(ctx, p, &did, queue, n)
+		moved += claimed
+	}
+	for _, f := range p.further {
 		if err != nil {
 			return did, nil, err
 		}
 		var claimed int
-		claimed, err = r.claimListed(ctx, p, &did, queue, n)
+		claimed, err = r.claimFurther(ctx, p, &did, f)
 		moved += claimed
 	}
 	if err != nil {
@@ -173,6 +185,19 @@ func (r *refusals) claimListed(ctx context.Context, p plan, did *afterSplit, que
 	})
 	did.more[queue] = int64(len(ids)) == n
 	return claimed, err
+}
+
+// claimFurther claims from a further source, and starts the jobs. The source has no list of them, so it leaves out refused ones itself.
+func (r *refusals) claimFurther(ctx context.Context, p plan, did *afterSplit, f sourceClaim) (claimed int, err error) {
+	t, err := r.commitOne(ctx, plan{
+		further: []sourceClaim{f}, pending: map[string]int64{f.Queue: 0}, claimIDs: []int64{}, due: p.due,
+		wants: map[string]int64{f.Queue: f.N}, slots: map[string]int64{f.Queue: int64(r.slots.freeOf(f.Queue))},
+	})
+	if err != nil {
+		return 0, err
+	}
+	did.more[f.Queue] = did.more[f.Queue] || len(t.claimed) > 0
+	return len(t.claimed), nil
 }
 
 // inParts commits the plans of ever smaller parts of a list of jobs, and postpones the refused ones. It returns the number of jobs

@@ -147,7 +147,7 @@ func (f *fixture) runLanes(ctx context.Context, l *lanes, drain bool, registry *
 	}, runner.Options{
 		Scope: &engine.Scope{Store: engine.StoreOf(f.client.Store())}, Registry: registry,
 		Queues:   runner.NewQueues(map[string]int{jobs.DefaultQueue: slots}),
-		Handlers: map[string]runner.Handler{"k": handler, "lane": handler}, Sources: []runner.Source{l},
+		Handlers: map[string]runner.Handler{"k": handler, "lane": handler, "many": handler}, Sources: []runner.Source{l},
 		Prepare: func(context.Context) error { return nil }, Schedules: "[]", Settings: &jobrow.Declared{},
 	})
 }
@@ -194,5 +194,29 @@ func testLanesBesideHandover(f *fixture) {
 	cancel()
 	f.must(<-done)
 	want(f, "jobs of lanes", kinds["lane"], 18)
+	want(f, "the largest number of jobs of a lane at once", slices.Max(l.most[:]), 0)
+}
+
+// A job that the database does not let a worker claim keeps no job of a further source from running.
+func testLanesBesideRefusals(f *fixture, _ func(*fixture, string)) {
+	ids, l := f.addRuled(100), f.lanesOf(4)
+	ctx, cancel := context.WithTimeout(f.ctx, 30*time.Second)
+	defer cancel()
+	ran := map[string]int{}
+	var mu sync.Mutex
+	f.must(f.runLanes(ctx, l, true, &runner.Registry{}, 10, func(job jobs.Job) {
+		mu.Lock()
+		defer mu.Unlock()
+		ran[job.Kind]++
+	}))
+	f.must(ctx.Err()) // the drain has ended by itself
+	want(f, "jobs of lanes that ran", ran["lane"], 12)
+	refused := 0
+	for i, id := range ids {
+		if text := refusedFor(id, i < 50); text == noClaim || text == noPromotion {
+			refused++
+		}
+	}
+	want(f, "jobs without a lane that ran", ran["many"], 100-refused)
 	want(f, "the largest number of jobs of a lane at once", slices.Max(l.most[:]), 0)
 }
