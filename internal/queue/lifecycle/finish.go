@@ -155,7 +155,10 @@ func (f *finisher) returned(ctx context.Context, ends []*End) error {
 		for _, e := range group {
 			if len(released) == len(group) || slices.Contains(released, e.Job.ID) {
 				e.leave(f.made, jobtype.StatusPending)
-			} else if _, err := f.cancelRequested(ctx, e); err != nil { // perhaps a caller has meanwhile asked to cancel the job
+				continue
+			}
+			f.made.unknown = f.made.unknown || e.Apart
+			if _, err := f.cancelRequested(ctx, e); err != nil { // perhaps a caller has meanwhile asked to cancel the job
 				return err
 			}
 		}

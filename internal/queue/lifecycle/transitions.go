@@ -49,6 +49,7 @@ type Transitions struct {
 	list      []repeated
 	handled   int // the number of entries of list that the early reactions have handled
 	released  int64
+	unknown   bool   // an earlier write of unknown outcome may have ended attempts, whose jobs may run again
 	changes   string // the items of AddJobChanges: see count
 }
 
@@ -98,7 +99,10 @@ func (t *Transitions) add(made Transition) {
 
 // Signals returns the signals that the commit must announce.
 func (t *Transitions) Signals() (signals core.Signal) {
-	if t.released > 0 {
+	switch {
+	case t.unknown: // that write has announced nothing
+		signals = core.WorkReady | core.JobEnded
+	case t.released > 0:
 		signals = core.WorkReady
 	}
 	for _, made := range t.list {

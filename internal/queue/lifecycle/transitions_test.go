@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -112,5 +113,35 @@ func TestConclude(t *testing.T) {
 				t.Errorf("keys %s, counts %s, signals %d; not %s, %s, %d", book.keys, book.items, made.Signals(), c.keys, c.items, c.signals)
 			}
 		})
+	}
+}
+
+// elsewhere is a querier whose statements change no job: an earlier transaction has made the job pending.
+type elsewhere struct{ db.Querier }
+
+func (elsewhere) EndJob(context.Context, db.EndJobParams) (int64, error)       { return 0, nil }
+func (elsewhere) ReturnJob(context.Context, db.ReturnJobParams) (int64, error) { return 0, nil }
+
+func (elsewhere) RecordReleasedJobs(context.Context, db.RecordReleasedJobsParams) error { return nil }
+
+func (elsewhere) ReleaseJobs(context.Context, db.ReleaseJobsParams) ([]int64, error) { return nil, nil }
+
+func (elsewhere) GetJobFence(context.Context, int64) (db.GetJobFenceRow, error) {
+	return db.GetJobFenceRow{Status: string(jobtype.StatusPending)}, nil
+}
+
+// The end of an attempt that a write of unknown outcome has recorded is announced by the write after it.
+func TestSignalsAfterAnUnknownOutcome(t *testing.T) {
+	for _, fate := range []Fate{FateRetry, FateSnooze, FateRelease, FateReturn} {
+		for apart, want := range map[bool]core.Signal{false: 0, true: core.WorkReady | core.JobEnded} {
+			made := NewTransitions()
+			end := &End{Job: &jobtype.Job{ID: 1, Attempt: 1, WorkerID: 1}, Fate: fate, Apart: apart}
+			if _, err := Finish(t.Context(), nil, elsewhere{}, time.Now(), []*End{end}, made); err != nil {
+				t.Fatal(err)
+			}
+			if signals := made.Signals(); signals != want {
+				t.Errorf("fate %d, recorded before: %t: the signals are %d, not %d", fate, apart, signals, want)
+			}
+		}
 	}
 }

@@ -21,6 +21,7 @@ func (f *finisher) other(ctx context.Context, e *End) (bool, error) {
 		return false, err
 	}
 	if n == 0 {
+		f.made.unknown = f.made.unknown || e.Apart
 		ended, err := f.ended(ctx, e)
 		if ended && e.Completed {
 			e.Recorded = FateDone
