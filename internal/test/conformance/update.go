@@ -137,7 +137,7 @@ func testUpdateRefused(f *fixture) {
 			f.Errorf("a fault in %s: %v", text, err)
 		}
 	}
-	if err := f.client.Update(f.ctx, id); err == nil || !strings.Contains(err.Error(), "nothing to change") {
+	if err := f.client.Update(f.ctx, id); err == nil || !strings.Contains(err.Error(), "no change is given") {
 		f.Errorf("an update of nothing: %v", err)
 	}
 	if after := f.get(id); after.Priority != before.Priority || !after.UpdatedAt.Equal(before.UpdatedAt) {
