@@ -27,14 +27,14 @@ type held struct {
 // lossesEvery is the log interval for a connection that is lost again and again, for example through a proxy that ends idle ones.
 const lossesEvery = 30 * time.Second
 
-// lossLog logs lost connections: the first one, and at most one each lossesEvery, with the number of lossLog since the
+// lossLog logs lost connections: the first one, and at most one each lossesEvery, with the number of losses since the
 // last logged one. It logs the others at debug level.
 type lossLog struct {
 	held    held
 	log     *slog.Logger
 	began   time.Time // start of the outage; zero without one
 	told    time.Time // time of the last loss logged as a warning
-	untold  int       // lossLog since then
+	untold  int       // losses since then
 	level   slog.Level
 	existed bool // there was a connection
 }
@@ -51,7 +51,7 @@ func (l *lossLog) lost(err error) {
 	if l.level = slog.LevelDebug; l.told.IsZero() || time.Since(l.told) >= lossesEvery {
 		l.level = slog.LevelWarn
 	}
-	l.log.Log(context.Background(), l.level, l.held.lost, "error", err, "lossLog", l.untold)
+	l.log.Log(context.Background(), l.level, l.held.lost, "error", err, "losses", l.untold)
 	if l.level == slog.LevelWarn {
 		l.told, l.untold = l.began, 0
 	}
@@ -69,13 +69,13 @@ type sessions struct{ conns *connections }
 
 // hold keeps a connection open until ctx ends.
 func (s sessions) hold(ctx context.Context, h held) {
-	lossLog := lossLog{held: h, log: s.conns.options.logger}
+	all := lossLog{held: h, log: s.conns.options.logger}
 	for failures := 0; ctx.Err() == nil; {
 		begun := time.Now()
 		err := s.holdOnce(ctx, h.dial, func(ctx context.Context, conn *pgx.Conn) error {
 			err := h.setup(ctx, conn)
 			if err == nil {
-				lossLog.back()
+				all.back()
 				failures = 0
 				s.conns.connecting.Store(int64(time.Since(begun)))
 			}
@@ -85,7 +85,7 @@ func (s sessions) hold(ctx context.Context, h held) {
 			return
 		}
 		failures++
-		lossLog.lost(s.conns.countNeeded(translate(err)))
+		all.lost(s.conns.countNeeded(translate(err)))
 		h.failed(err)
 		outage.Sleep(ctx, min(reconnectFirst<<min(failures-1, 10), reconnectLast))
 	}

@@ -111,7 +111,7 @@ func testIdleSessionTimeout(t *testing.T, site *site) {
 	wantDone(t, client, enqueue(t, client, "k"), 1)
 	must(t, stop())
 	must(t, callback.FlushLogger(t.Context(), store.conns.options.logger))
-	want(t, "lossLog in the log", log.count("lost")+log.count("no notifications"), 0)
+	want(t, "losses in the log", log.count("lost")+log.count("no notifications"), 0)
 
 	// A migration may take longer than the idle timeout, which applies to the session that holds its lock.
 	_, err := store.schema.migrate(t.Context(), false, func(*goose.Provider) error {
@@ -190,12 +190,12 @@ func TestLossesAreCounted(t *testing.T) {
 		l.lost(errors.New("no"))
 		l.back()
 	}
-	want(t, "lossLog that are logged", strings.Count(text.String(), "it is lost"), 1)
+	want(t, "losses that are logged", strings.Count(text.String(), "it is lost"), 1)
 	want(t, "returns that are logged", strings.Count(text.String(), "it is back"), 1)
 	l.told = l.told.Add(-lossesEvery)
 	l.lost(errors.New("no"))
 	l.back()
-	want(t, "the count", strings.Count(text.String(), "lossLog=10"), 1)
+	want(t, "the count", strings.Count(text.String(), "losses=10"), 1)
 	want(t, "returns that are logged", strings.Count(text.String(), "it is back"), 2)
 }
 
