@@ -17,6 +17,9 @@ import (
 // freeMost is the largest number of successors that one transaction releases.
 const freeMost = 1000
 
+// releasedAgain is the log's text at the end of a time in which releases failed.
+const releasedAgain = "successors of jobs with unique keys are released again"
+
 // successorReleaser releases the successors whose unique keys are free: successors of jobs that a caller has deleted or plain SQL has
 // ended, and successors that were locked when the jobs before them ended.
 type successorReleaser struct {
@@ -26,13 +29,19 @@ type successorReleaser struct {
 
 func (*successorReleaser) name() string { return "releasing successors of jobs with unique keys" }
 
-func (*successorReleaser) due(work db.GetScheduleWorkRow, _ int64) bool { return work.Free > 0 }
+// due also ends the record of failures when no key is free: another worker has released the successors, or the keys are taken again.
+func (r *successorReleaser) due(work db.GetScheduleWorkRow, _ int64) bool {
+	if work.Free == 0 {
+		r.failed.Over(releasedAgain)
+	}
+	return work.Free > 0
+}
 
 func (*successorReleaser) next(db.GetScheduleWorkRow) []int64 { return nil }
 
 // settle implements tolerant. The next look tries again: a key was taken again, or the database refuses it.
 func (r *successorReleaser) settle(err error, _ time.Time) error {
-	note(r.failed, err, "successors of jobs with unique keys are released again", r.name()+" failed; trying again")
+	note(r.failed, err, releasedAgain, r.name()+" failed; trying again")
 	return nil
 }
 

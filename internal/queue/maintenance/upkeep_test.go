@@ -95,3 +95,16 @@ func TestDuties(t *testing.T) {
 		})
 	}
 }
+
+// The failures to release successors have ended when no key is free, also when this process has released none.
+func TestFailedReleasesEnd(t *testing.T) {
+	r := &successorReleaser{failed: outage.New(slog.New(slog.DiscardHandler))}
+	for free, failures := range []int{0, 1} {
+		if err := r.settle(errors.New("a fault"), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if due := r.due(db.GetScheduleWorkRow{Free: int64(free)}, 0); due != (free > 0) || r.failed.Failures() != failures {
+			t.Errorf("with %d free keys: due is %t after %d failures", free, due, r.failed.Failures())
+		}
+	}
+}
