@@ -79,33 +79,36 @@ func (r *refusals) commitInParts(ctx context.Context, p plan, refused error) (di
 		return did, nil, nil
 	}
 	did.more = map[string]bool{}
-	promoted, err := r.promoteListed(ctx, &did)
-	moved := promoted
-	for queue := range p.wants {
-		n := p.pendingShare(queue)
-		if err != nil {
-			return did, nil, err
-		}
-		if n == 0 {
-			continue
-		}
-		var claimed int
-		claimed, err = r.claimListed(ctx, p, &did, queue, n)
-		moved += claimed
-	}
-	for _, f := range p.further {
-		if err != nil {
-			return did, nil, err
-		}
-		var claimed int
-		claimed, err = r.claimFurther(ctx, p, &did, f)
-		moved += claimed
-	}
+	moved, err := r.moveListed(ctx, p, &did)
 	if err != nil {
 		return did, nil, err
 	}
 	did.listed, did.moved = true, moved > 0
 	return did, nil, r.planNextTry(ctx, &did)
+}
+
+// moveListed promotes due jobs and claims, by lists where a refused job would stop the others. It returns the number of these jobs.
+func (r *refusals) moveListed(ctx context.Context, p plan, did *afterSplit) (moved int, err error) {
+	if moved, err = r.promoteListed(ctx, did); err != nil {
+		return moved, err
+	}
+	for queue := range p.wants {
+		n := p.pendingShare(queue)
+		if n == 0 {
+			continue
+		}
+		claimed, err := r.claimListed(ctx, p, did, queue, n)
+		if moved += claimed; err != nil {
+			return moved, err
+		}
+	}
+	for _, f := range p.further {
+		claimed, err := r.claimFurther(ctx, p, did, f)
+		if moved += claimed; err != nil {
+			return moved, err
+		}
+	}
+	return moved, nil
 }
 
 // recordEnds records ends and postpones refused ones. It returns the ends that must be tried again.
