@@ -262,6 +262,9 @@ func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 		return l.afterFailure(again, err, stopping)
 	}
 	l.trouble.Over("the database works again")
+	if len(p.ended) > 0 && len(l.env.sources) > 0 {
+		l.lookout.everywhere() // the ends may let further jobs of a source run
+	}
 	return nil
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// Source is a place that claimable jobs come from, beside the pending jobs. The best jobs of all of them come first, by priority. One
+// Source is a place that claimable jobs come from, beside the pending jobs. The best jobs of all of them come first, by priority. After
+// recorded ends the loop looks at its queues again; for other workers, a reaction of package lifecycle must announce the freed jobs. One
 // goroutine uses it.
 type Source interface {
 	// Queues returns the queues of a list in which the source has jobs to claim, and maybe some others.

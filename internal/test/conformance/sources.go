@@ -20,6 +20,7 @@ import (
 var sourceTests = []test{
 	{"Lanes", testLanes},
 	{"LanesBesideHandover", testLanesBesideHandover},
+	{"LanesAlone", testLanesAlone},
 }
 
 // lanes is a second source of claimable jobs, beside the pending jobs. Each lane lets one job run at a time. The jobs of the lanes are
@@ -29,6 +30,7 @@ type lanes struct {
 	waiting [3][]laneJob // by priority, the highest first
 	running [3]int64     // the running job of each lane; 0: none
 	most    [3]int       // the largest number of jobs of each lane that ran at once
+	inVain  int          // looks while each lane with jobs ran one
 }
 
 type laneJob struct{ id, priority int64 }
@@ -48,6 +50,9 @@ func (l *lanes) heads() (free []int) {
 func (l *lanes) Queues(_ context.Context, _ db.Querier, queues []string) ([]string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.heads()) == 0 {
+		l.inVain++
+	}
 	if len(l.heads()) == 0 || !slices.Contains(queues, jobs.DefaultQueue) {
 		return nil, nil
 	}
@@ -195,6 +200,36 @@ func testLanesBesideHandover(f *fixture) {
 	f.must(<-done)
 	want(f, "jobs of lanes", kinds["lane"], 18)
 	want(f, "the largest number of jobs of a lane at once", slices.Max(l.most[:]), 0)
+}
+
+// The end of a job lets the next one of its lane run at once, also when nothing else wakes the worker.
+func testLanesAlone(f *fixture) {
+	l := f.lanesOf(2)
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	release, ran, done := make(chan struct{}), make(chan struct{}, 6), make(chan error, 1)
+	go func() {
+		done <- f.runLanes(ctx, l, false, &runner.Registry{}, 4, func(jobs.Job) {
+			<-release
+			ran <- struct{}{}
+		})
+	}()
+	f.eventually("the worker finds no further job", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.running != [3]int64{} && l.inVain > 0
+	})
+	close(release)
+	late := time.After(15 * time.Second)
+	for i := range 6 {
+		select {
+		case <-ran:
+		case <-late:
+			f.Fatalf("only %d jobs have run", i)
+		}
+	}
+	cancel()
+	f.must(<-done)
 }
 
 // A job that the database does not let a worker claim keeps no job of a further source from running.
