@@ -81,7 +81,9 @@ func (x *exchange) run(ctx context.Context, t *transaction, q db.Querier) error 
 	if err := x.plan.After(ctx, q, &x.out); err != nil || x.out.Changes == "" {
 		return err
 	}
-	return t.runAtCommit(ctx, queuedAddJobChanges(db.AddJobChangesParams{At: core.Micros(x.out.Now), Items: x.out.Changes}), x.ran)
+	last := queuedAddJobChanges(db.AddJobChangesParams{At: core.Micros(x.out.Now), Items: x.out.Changes})
+	last.what = "count the outcomes of jobs"
+	return t.runAtCommit(ctx, last, x.ran)
 }
 
 // queue makes the list of the plan's statements.

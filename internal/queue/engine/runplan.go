@@ -57,7 +57,10 @@ func RunPlan(ctx context.Context, q db.Querier, own Statements, p Plan, out *Out
 	if err := p.After(ctx, q, out); err != nil || out.Changes == "" {
 		return err
 	}
-	return q.AddJobChanges(ctx, db.AddJobChangesParams{At: core.Micros(out.Now), Items: out.Changes})
+	if err := q.AddJobChanges(ctx, db.AddJobChangesParams{At: core.Micros(out.Now), Items: out.Changes}); err != nil {
+		return fmt.Errorf("count the outcomes of jobs: %w", err)
+	}
+	return nil
 }
 
 // Complete records the ends of attempts. now is in microseconds.

@@ -244,8 +244,9 @@ func (l *loop) drained(ctx context.Context) bool {
 // commit commits a plan and applies its results. Its error ends the run.
 func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	p.due = l.lookout.next
-	if err := l.lookout.share(ctx, &p); err != nil {
-		return l.afterFailure(p.ended, err, stopping)
+	unshared := l.lookout.share(ctx, &p)
+	if unshared != nil {
+		clear(p.wants) // the ends are recorded all the same
 	}
 	p.simple = l.claimsOnly(p)
 	again, err := p.ended, error(nil)
@@ -260,6 +261,9 @@ func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	}
 	if err != nil {
 		return l.afterFailure(again, err, stopping)
+	}
+	if unshared != nil {
+		return l.afterFailure(nil, unshared, stopping)
 	}
 	l.trouble.Over("the database works again")
 	if len(p.ended) > 0 && len(l.env.sources) > 0 {
