@@ -33,8 +33,8 @@ type database struct {
 
 type engines map[string]engine
 
-// startEngines starts the required engines. Where one is not installed it prints that the engine is missing.
-func startEngines(ctx context.Context, chosen []comparison) (engines, error) {
+// engineStarters returns the starters of all engines, by name.
+func engineStarters() map[string]func(context.Context) (engine, error) {
 	starters := peerEngines()
 	starters[onSQLite] = func(context.Context) (engine, error) { return files{}, nil }
 	starters[onPostgreSQL] = func(ctx context.Context) (engine, error) {
@@ -44,6 +44,12 @@ func startEngines(ctx context.Context, chosen []comparison) (engines, error) {
 		}
 		return s, nil
 	}
+	return starters
+}
+
+// startEngines starts the required engines. Where one is not installed it prints that the engine is missing.
+func startEngines(ctx context.Context, chosen []comparison) (engines, error) {
+	starters := engineStarters()
 	list := engines{}
 	for _, c := range chosen {
 		if _, ok := list[c.engine]; ok {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -10,9 +11,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// River, https://riverqueue.com. Its driver for SQLite is not available in a version that fits the newest River. So
-// this file is built twice: with go.mod for SQLite, and with river.mod for PostgreSQL (peer_river_program.go). It holds
-// only the code that fits both versions.
+// River, https://riverqueue.com, with one driver for each engine.
 
 // riverUnfinished can be answered by the index that River fetches jobs by.
 const riverUnfinished = `SELECT EXISTS (SELECT 1 FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled'))`
@@ -39,19 +38,8 @@ const (
 // each 100 ms.
 const riverTimed = 10
 
-const riverPostgresModule = "github.com/riverqueue/river/riverdriver/riverpgxv5"
-
-// riverOnPostgreSQL returns River's contenders there, except for the program that they run.
-func riverOnPostgreSQL(version string) []contender {
-	normal := contender{
-		name: "River", version: version, engine: onPostgreSQL,
-		settings: settingsDefault, durability: durabilityFull, slots: riverDefaultSlots,
-	}
-	best := normal
-	normal.timed = riverTimed
-	best.settings, best.slots = settingsBest, riverBestSlots
-	return []contender{normal, best}
-}
+// rivers returns River's contenders on both engines.
+func rivers() []contender { return slices.Concat(riverOnSQLite(), riverOnPostgreSQL()) }
 
 type riverArgs struct{ args }
 

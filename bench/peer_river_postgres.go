@@ -1,5 +1,3 @@
-//go:build riverpostgres
-
 package main
 
 import (
@@ -10,13 +8,17 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// rivers returns the contenders that the program of peer_river_program.go has.
-func rivers() []contender {
-	list := riverOnPostgreSQL(moduleVersion(riverPostgresModule))
-	for i := range list {
-		list[i].roles = goPeer(openRiverPostgres).roles()
+// riverOnPostgreSQL returns River's contenders on PostgreSQL.
+func riverOnPostgreSQL() []contender {
+	normal := contender{
+		name: "River", version: moduleVersion("github.com/riverqueue/river/riverdriver/riverpgxv5"), engine: onPostgreSQL,
+		settings: settingsDefault, durability: durabilityFull, slots: riverDefaultSlots,
+		roles: goPeer(openRiverPostgres).roles(),
 	}
-	return list
+	best := normal
+	normal.timed = riverTimed
+	best.settings, best.slots = settingsBest, riverBestSlots
+	return []contender{normal, best}
 }
 
 func openRiverPostgres(ctx context.Context, t task, f *mishaps) (goQueue, error) {
@@ -27,8 +29,8 @@ func openRiverPostgres(ctx context.Context, t task, f *mishaps) (goQueue, error)
 		return nil, err
 	}
 	return openRiver(ctx, riverQueue[pgx.Tx]{
-		driver: riverpgxv5.New(pool), config: riverConfig(t, f), end: func() error { pool.Close(); return nil },
-		left: func(ctx context.Context) (left bool, err error) {
+		driver: riverpgxv5.New(pool), config: riverConfig(t, f), release: func() error { pool.Close(); return nil },
+		hasJobs: func(ctx context.Context) (left bool, err error) {
 			err = pool.QueryRow(ctx, riverUnfinished).Scan(&left)
 			return left, err
 		},

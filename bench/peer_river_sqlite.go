@@ -1,5 +1,3 @@
-//go:build !riverpostgres
-
 package main
 
 import (
