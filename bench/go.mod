@@ -11,6 +11,7 @@ require (
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.2
 	github.com/riverqueue/river/riverdriver/riversqlite v0.51.2
 	github.com/sqluice/sqluice v0.0.0
+	maragu.dev/goqite v0.4.0
 	modernc.org/sqlite v1.62.0
 )
 
