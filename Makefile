@@ -222,7 +222,7 @@ bench: ## Measure the queue beside hand-written loops on the bare drivers, on bo
 .PHONY: bench-peers
 bench-peers: ## Measure everything beside the other queues and write docs/performance.md (takes hours; BENCH_FLAGS narrows it)
 	@if command -v npm >/dev/null; then cd bench/node && npm ci --ignore-scripts --no-audit --no-fund; \
-		else echo "NOT MEASURED: Graphile Worker and pg-boss, which need npm"; fi
+		else echo "NOT MEASURED: Graphile Worker, pg-boss and BullMQ, which need npm"; fi
 	mkdir -p bench/results
 	cd bench && go run ./report -machine >results/machine.json
 	cd bench && go run . -peers -all -rounds 3 -out results/run.jsonl $(BENCH_FLAGS) >results/run.log

@@ -16,7 +16,7 @@ const nodeFolder = "node"
 // nodeRoles holds the roles of node/*.js. There is no backlog: Graphile Worker keeps no finished jobs.
 var nodeRoles = []string{roleBulk, roleInsert, rolePaced, roleDrain, roleWork, roleLatency, roleIdle}
 
-// nodePeers returns the queues for Node.js on PostgreSQL. Node.js has one thread for JavaScript, so each is measured
+// nodePeers returns the queues for Node.js. Node.js has one thread for JavaScript, so each is measured
 // with several processes too.
 func nodePeers() []contender {
 	const once = "settings have no part in an insert: see the best ones"
@@ -35,10 +35,10 @@ func nodePeers() []contender {
 	bossDefault.settings, bossDefault.slots = "default", 1
 	// A worker takes one job each 2 seconds: 50 a second would never be served, and 100,000 would take two days.
 	bossDefault.can = []string{roleIdle}
-	return []contender{graphileDefault, graphile, bossDefault, boss}
+	return append([]contender{graphileDefault, graphile, bossDefault, boss}, bullmqs()...)
 }
 
-// nodePeer returns a peer in its best settings.
+// nodePeer returns a peer on PostgreSQL in its best settings.
 func nodePeer(name, module, file string) contender {
 	return contender{
 		name: name, version: nodeVersion(module), engine: onPostgreSQL, settings: "best", durability: durabilityFull,

@@ -10,15 +10,6 @@ import (
 	"github.com/sqluice/sqluice/bench/node"
 )
 
-// nodeServer is a PostgreSQL server for the peers of Node.js.
-func nodeServer(t *testing.T) *server {
-	t.Helper()
-	if err := node.Check(t.Context(), nodeFolder); err != nil {
-		t.Skip(err)
-	}
-	return testServer(t)
-}
-
 // testServer is a PostgreSQL server.
 func testServer(t *testing.T) *server {
 	t.Helper()
@@ -79,7 +70,9 @@ func numbersOf(reports []report) []int {
 }
 
 func TestNodePeersPlayTheirRoles(t *testing.T) {
-	s := nodeServer(t)
+	if err := node.Check(t.Context(), nodeFolder); err != nil {
+		t.Skip(err)
+	}
 	const n = 300
 	all := make([]int, n)
 	for i := range all {
@@ -95,17 +88,14 @@ func TestNodePeersPlayTheirRoles(t *testing.T) {
 		if !c.plays(roleDrain) {
 			continue
 		}
-		d, err := s.create(t.Context(), c.durability)
-		if err != nil {
-			t.Fatal(err)
-		}
-		play := func(t *testing.T, processes int, change func(*task)) []report {
-			return playNode(t, c, d, processes, func(d *task) {
-				d.Jobs, d.Size, d.Concurrency = n, 80, 10
-				change(d)
-			})
-		}
 		t.Run(c.key(), func(t *testing.T) {
+			d := createFor(t, c)
+			play := func(t *testing.T, processes int, change func(*task)) []report {
+				return playNode(t, c, d, processes, func(d *task) {
+					d.Jobs, d.Size, d.Concurrency = n, 80, 10
+					change(d)
+				})
+			}
 			t.Run("bulk and drain by 2", func(t *testing.T) {
 				play(t, 1, func(d *task) { d.Role = roleBulk })
 				wantAll(t, play(t, 2, func(d *task) { d.Role = roleDrain }))
@@ -140,8 +130,5 @@ func TestNodePeersPlayTheirRoles(t *testing.T) {
 				}
 			})
 		})
-		if err := d.drop(); err != nil {
-			t.Error(err)
-		}
 	}
 }

@@ -29,7 +29,7 @@ func Program(folder string) string {
 
 // Check wraps [ErrMissing] when the packages are not installed in the folder, or Node.js is missing or too old.
 func Check(ctx context.Context, folder string) error {
-	for _, name := range []string{"graphile-worker", "pg-boss"} {
+	for _, name := range []string{"bullmq", "graphile-worker", "ioredis", "pg-boss"} {
 		if _, err := os.Stat(filepath.Join(folder, "node_modules", name)); err != nil {
 			return fmt.Errorf("%w: run npm ci there (%w)", ErrMissing, err)
 		}

@@ -3,7 +3,11 @@
 import { Parent } from "./protocol.js";
 
 const [name, argument] = process.argv.slice(2);
-const systems = { graphile: () => import("./graphile.js"), pgboss: () => import("./pgboss.js") };
+const systems = {
+  bullmq: () => import("./bullmq.js"),
+  graphile: () => import("./graphile.js"),
+  pgboss: () => import("./pgboss.js"),
+};
 
 if (!systems[name]) throw new Error(`no system is called ${name}`);
 const task = JSON.parse(argument);
