@@ -7,7 +7,7 @@ import { Journal, byCallers, inParts, pace, payload, settle, sleep } from "./pro
 
 const name = "noop";
 
-// A bulk insert adds so many jobs by a call; fewer when they are large.
+// part returns the number of jobs that one call of addBulk adds. It is smaller for large jobs.
 const part = ({ Size }) => Math.max(1, Math.min(10_000, Math.floor(10e6 / (Size + 20))));
 
 // "Give each backend enough pool connections for its concurrency": as many as the slots of peer_bullmq.go.
@@ -16,12 +16,14 @@ const bestConnections = 24;
 const isBest = ({ Settings }) => Settings === "best";
 const isPostgres = ({ Path }) => Path.startsWith("postgres");
 
+// fail ends the process, and the harness reports it. BullMQ only prints what a listener throws.
 const fail = (error) => {
-  throw error;
+  console.error(error);
+  process.exit(1);
 };
 
-// backend returns what the constructors of both classes end with: their options, and on PostgreSQL the backend. The
-// schema is made on the first connection.
+// backend returns the last arguments of the constructors: the options, and on PostgreSQL the backend too. BullMQ makes the
+// schema on the first connection.
 function backend(task, options) {
   if (!isPostgres(task)) return [{ ...options, connection: { path: task.Path, maxRetriesPerRequest: null } }];
   const connection = { connectionString: task.Path, migrate: true };
@@ -40,11 +42,11 @@ async function openQueue(task) {
 async function openWorker(task, journal) {
   const options = { autorun: false, concurrency: task.Concurrency };
   if (isBest(task)) options.removeOnComplete = { count: 0 };
-  const process = async ({ data }) => {
+  const handle = async ({ data }) => {
     journal.start(data.n);
     await journal.hold();
   };
-  const worker = new Worker(name, process, ...backend(task, options));
+  const worker = new Worker(name, handle, ...backend(task, options));
   worker.on("error", fail);
   worker.on("failed", (_, error) => fail(error));
   await worker.waitUntilReady();
