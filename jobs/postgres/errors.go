@@ -82,7 +82,7 @@ var errEnded = errors.New("the server ended a statement, as the statement_timeou
 var errsLargest = map[string]error{
 	"sqluice_jobs_id_seq": errors.New("no id is left for a new job: the row of sqluice_jobs with the id 9007199254740991 has the largest one; " +
 		"set the sequence back, and give it and others near it smaller ids: " + oneLine("free_largest_id", "move_largest_ids")),
-	"sqluice_count_check": errors.New("attempt, uncounted and crashes of sqluice_jobs, and times of sqluice_refusals, cannot exceed 1000000000, which a row has: " +
+	"sqluice_count_check": errors.New("attempt, uncounted and crashes of sqluice_jobs, and times of sqluice_refusals, must be at most 1000000000, and a row has reached that: " +
 		"give it a smaller value: " + oneLine("lower_largest_attempt", "lower_largest_uncounted", "lower_largest_crashes", "lower_largest_times")),
 }
 
