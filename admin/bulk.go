@@ -187,7 +187,7 @@ func (q bulkRequest) selected() (inspect.Filter, error) {
 // batchSize is the number of jobs in one transaction.
 const batchSize = 100
 
-// errEnough is the error for a request of a bulk change whose time is over.
+// errEnough is the error for a request of a bulk change after its deadline.
 var errEnough = errors.New("enough for one request")
 
 // batches changes jobs in batches.
@@ -196,15 +196,15 @@ type batches struct {
 	opts   []jobs.ChangeOption
 	only   func(context.Context, jobs.Job) (bool, error) // reports whether the change selects a job
 	now    func() time.Time
-	until  time.Time // the end of the request's time
+	until  time.Time // the deadline of the request
 	began  bool      // the request has read a job
-	ids    []int64   // of the current batch
+	ids    []int64   // the ids of the current batch
 	seen   int64     // the id of the last job that was read
 	last   int64     // the position to continue after: all selected jobs up to it are changed, skipped or refused
 	result bulkResult
 }
 
-// visit adds a job to the batch, or skips it. It returns errEnough after the end of the request's time.
+// visit adds a job to the batch, or skips it. It returns errEnough after the request's deadline.
 func (b *batches) visit(ctx context.Context, j jobs.Job) error {
 	// Each request handles at least one job, also after a slow search: otherwise a repeated request would never advance.
 	if b.began && b.now().After(b.until) {

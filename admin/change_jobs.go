@@ -160,7 +160,7 @@ func runs(a answer) bool {
 // bulkFields returns the names of the filter's fields, in the list of jobs and in a bulk change.
 func bulkFields() []string { return []string{"status", "kind", "queue", "user_id", "tag", "q"} }
 
-// changeAll changes all jobs that a bulk request selects, until its time is over. If jobs are left, it returns a question whether to
+// changeAll changes all jobs that a bulk request selects, until its deadline. If jobs are left, it returns a question whether to
 // continue. The form of the question goes to the path to, with these fields, and continues after the last job: a new start would read all
 // skipped jobs again.
 func (h *Handler) changeAll(r *http.Request, c jobAction, body map[string]any, to string, fields []string) (*view, flash, error) {

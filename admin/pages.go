@@ -80,8 +80,8 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 
 // dashboard holds the templates and files of the pages.
 type dashboard struct {
-	templates map[string]*template.Template // by name
-	files     map[string]file               // by the name in the URL
+	templates map[string]*template.Template // the templates by name
+	files     map[string]file               // the files by the name in the URL
 }
 
 // newDashboard parses the templates and reads the files.

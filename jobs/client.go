@@ -31,7 +31,7 @@ type sealedStore = engine.StoreCarrier
 type Client struct {
 	sealed
 	given      Store        // the store passed to New
-	store      engine.Store // its port, observed
+	store      engine.Store // the engine's port of given, wrapped by engine.Observed
 	middleware []EnqueueMiddleware
 	around     EnqueueFunc // nil without middleware
 	runners    *runner.Registry

@@ -40,8 +40,8 @@ type Retention struct {
 	Cancelled time.Duration // 24 hours when 0
 	Failed    time.Duration // Forever when 0: they wait for people
 	Audit     time.Duration // entries of changes by people, not of jobs: 90 days when 0
-	History   time.Duration // history by quarters of an hour: 30 days when 0, which is the most; at least an hour
-	Minutes   time.Duration // history by minutes: 6 hours when 0, which is the most; at least a quarter of one
+	History   time.Duration // history by the quarter of an hour: from an hour to 30 days; 0 means 30 days
+	Minutes   time.Duration // history by the minute: from 15 minutes to 6 hours; 0 means 6 hours
 }
 
 // Config configures a runner. The zero value of every field is its default.

@@ -19,7 +19,7 @@ import (
 
 // Receipt is the answer to an enqueue.
 type Receipt struct {
-	ID      int64 // of the added job, or of the existing one
+	ID      int64 // the id of the added job, or of the existing one
 	Existed bool  // a job with the same unique key or request id existed, and none was added
 
 	// Replaced is set, beside Existed, when that job now has the payload and the options of this enqueue: see [UniqueReplace].
@@ -239,8 +239,8 @@ func (c *Client) insertManyWith(ctx context.Context, in engine.Insert, author *a
 	return ids, err
 }
 
-// insert adds jobs without keys in a separate transaction. It hands a single job that is due to an idle runner of this process
-// that takes it.
+// insert adds jobs without keys in a separate transaction. If a single job is due, and an idle runner of this process takes its kind
+// from its queue, insert hands it over to that runner.
 func (c *Client) insert(ctx context.Context, in engine.Insert) ([]int64, error) {
 	if err := c.scope().CheckOutside(ctx); err != nil {
 		return nil, err

@@ -10,9 +10,9 @@ const (
 	MinPriority        = jobtype.MinPriority
 	MaxPriority        = jobtype.MaxPriority
 	MaxAttemptsLimit   = jobtype.MaxAttemptsLimit
-	MaxNameLength      = jobtype.MaxNameLength // of kinds, queues and workers, in characters
-	MaxKeyLength       = jobtype.MaxKeyLength  // of unique keys, request ids and user ids, in characters
-	MaxKeyBytes        = jobtype.MaxKeyBytes   // of a unique key or request id together with the kind, in bytes: what PostgreSQL's indexes take
+	MaxNameLength      = jobtype.MaxNameLength // the length of names of kinds, queues and workers, in characters
+	MaxKeyLength       = jobtype.MaxKeyLength  // the length of unique keys, request ids and user ids, in characters
+	MaxKeyBytes        = jobtype.MaxKeyBytes   // the size of a unique key or request id with the kind, in bytes: PostgreSQL's index limit
 	MaxTags            = jobtype.MaxTags
 	DefaultQueue       = jobtype.DefaultQueue
 	DefaultMaxAttempts = jobtype.DefaultMaxAttempts

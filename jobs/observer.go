@@ -28,7 +28,7 @@ const (
 	FateDone      = jobtype.FateDone
 	FateRetry     = jobtype.FateRetry     // failed, with attempts left
 	FateFailed    = jobtype.FateFailed    // for good
-	FateCancelled = jobtype.FateCancelled // by its handler or by request
+	FateCancelled = jobtype.FateCancelled // its handler or a request cancelled the job
 	FateSnoozed   = jobtype.FateSnoozed   // put off; the attempt does not count
 	FateReleased  = jobtype.FateReleased  // released unfinished by a stopping runner; the attempt does not count
 	FateUnable    = jobtype.FateUnable    // put off, because its worker could not run it; the attempt does not count

@@ -35,10 +35,10 @@ type enqueue struct {
 	userID      *string
 	tags        []string
 	metadata    any
-	version     int      // of the payload
-	sensitive   []string // of the kind
+	version     int      // the version of the payload
+	sensitive   []string // the sensitive fields of the kind
 	encoded     bool     // payloads come from package json
-	marshaled   bool     // by marshalers, which may be the application's
+	marshaled   bool     // marshalers encode the payloads, possibly the application's
 	kinds       kindDefaults
 }
 

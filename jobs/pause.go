@@ -194,9 +194,9 @@ type pauseDetail struct {
 	Until    time.Time    `json:"until,omitzero"`
 	By       string       `json:"by,omitempty"`
 	Reason   string       `json:"reason,omitempty"`
-	Replaced *pauseDetail `json:"replaced,omitempty"` // by one that ends later
-	Kept     *pauseDetail `json:"kept,omitempty"`     // because it ends as late
-	Ended    *pauseDetail `json:"ended,omitempty"`    // by a resume
+	Replaced *pauseDetail `json:"replaced,omitempty"` // the existing pause, if the new one ends later and replaced it
+	Kept     *pauseDetail `json:"kept,omitempty"`     // the existing pause, if it ends at the same time or later and was kept
+	Ended    *pauseDetail `json:"ended,omitempty"`    // the existing pause, if a resume ended it
 }
 
 // detailOf returns the detail of a pause.

@@ -28,12 +28,12 @@ type Runner struct {
 	config   Config
 	queues   *runner.Queues
 	handlers map[string]runner.Handler
-	marks    map[string][]string // of the kinds that have handlers
+	marks    map[string][]string // the sensitive fields of the kinds that have handlers
 	settings map[string]declare.Settings
 	started  atomic.Bool
 
 	schedules []Schedule // declared by the runner
-	queued    []handler  // of kinds that name a queue
+	queued    []handler  // the handlers of kinds that name a queue
 }
 
 // NewRunner returns a runner, or all faults of the config together.
@@ -54,7 +54,7 @@ func NewRunner(client *Client, config Config) (*Runner, error) {
 // handler is a runner's handler of a kind, with the kind's settings.
 type handler struct {
 	kind       string
-	queue      string // of the kind; empty if it names none
+	queue      string // the queue of the kind; empty if it names none
 	settings   jobrow.Settings
 	declares   declare.Settings // all except the time for which its jobs are kept
 	retryDelay func(Job, error) time.Duration

@@ -64,7 +64,7 @@ func (j *jsonArray) add(v any) error {
 		before = "[\n  "
 	}
 	j.count++
-	_, _ = fmt.Fprintf(j.app.out, "%s%s", before, text) // as in print
+	_, _ = fmt.Fprintf(j.app.out, "%s%s", before, text) // the buffer keeps the first error, as for print
 	return nil
 }
 

@@ -32,7 +32,7 @@ type probes struct {
 
 	mu    sync.Mutex
 	asked time.Time // the time of the last question to the database; zero before the first
-	err   error     // the answer
+	err   error     // the result of that question; nil if the database works
 }
 
 func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {

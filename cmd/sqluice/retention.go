@@ -130,7 +130,7 @@ func (a *app) changeRetention(
 		}
 		if asJSON {
 			return a.printJSON(struct {
-				Changed bool `json:"changed"` // as the API answers
+				Changed bool `json:"changed"` // the name in the API's answer
 			}{changed})
 		}
 		if !changed {

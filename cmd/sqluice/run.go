@@ -30,8 +30,8 @@ type app struct {
 	stderr io.Writer
 	env    []string // in the form of os.Environ
 
-	db    address.Database // of --db; zero without the flag
-	keys  string           // of --keys
+	db    address.Database // the value of --db; zero without the flag
+	keys  string           // the value of --keys
 	began bool             // the command's own function was called: the command line is valid
 }
 

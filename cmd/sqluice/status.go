@@ -23,8 +23,8 @@ type schemaStatus struct {
 	Own      []int64 `json:"own,omitempty"`       // the owner's versions that the database has
 	Pending  []int64 `json:"pending,omitempty"`   // the versions that the program knows and the database lacks
 	State    string  `json:"state"`               // up to date, pending, compatible, newer or unversioned
-	WAL      *int64  `json:"wal_bytes,omitempty"` // of a SQLite database
-	Closed   string  `json:"closed,omitempty"`    // by a move
+	WAL      *int64  `json:"wal_bytes,omitempty"` // the size of a SQLite database's WAL
+	Closed   string  `json:"closed,omitempty"`    // the error if a move closed the queue
 }
 
 func (a *app) statusCommand() *cobra.Command {

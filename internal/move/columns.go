@@ -189,7 +189,7 @@ func textOf(value json.RawMessage) (text string, null bool) {
 	if json.Unmarshal(value, &text) != nil {
 		text = string(value)
 	}
-	var compact bytes.Buffer // of a list or an object, which an engine may keep as text
+	var compact bytes.Buffer // the compact form of a list or an object, which an engine may keep as text
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") || json.Compact(&compact, []byte(text)) != nil {
 		return text, false
 	}

@@ -62,7 +62,7 @@ type Progress struct {
 
 // Report is the result of a move.
 type Report struct {
-	Sums       []Sum    // of every table; empty if the move had ended before
+	Sums       []Sum    // the sums of every table; empty if the move had ended before
 	Left       []string // the owner's columns whose values were not copied, as table.column
 	SourceOpen bool     // the source is open again
 	Since      int64    // the mark of the source in Unix microseconds, if the move had ended before; otherwise 0
@@ -106,7 +106,7 @@ func (e *UnfinishedError) Unwrap() error { return e.Err }
 // mover holds the state of one call of Run.
 type mover struct {
 	Config
-	token string // of both sides
+	token string // the token of the source and the target
 	mark  string // the end of the source's token
 	own   ownColumns
 }

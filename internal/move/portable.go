@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// largestID is the largest id that a move copies: half of all ids are left for the target to give.
+// largestID is the largest id that a move copies, half of the largest possible one: the target assigns its ids above it.
 const largestID = 1 << 52
 
 // checkRows returns an error with the first row of the source that the target cannot have. Such a row comes from another program than the

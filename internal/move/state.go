@@ -44,7 +44,7 @@ const (
 	stepEnded
 )
 
-// state holds the rows of the tables moves of both sides.
+// state combines the rows of the source's and the target's table moves.
 type state struct {
 	step  step
 	token string

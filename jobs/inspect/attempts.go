@@ -17,7 +17,7 @@ type AttemptEnd struct {
 	Message   string     `json:"message"`
 	Stack     string     `json:"stack,omitempty"`
 	Worker    string     `json:"worker,omitempty"`    // empty if the worker's row was pruned
-	Host      string     `json:"host,omitempty"`      // of the worker
+	Host      string     `json:"host,omitempty"`      // the host of the worker
 	StartedAt time.Time  `json:"started_at,omitzero"` // zero if the job was released or put off before it started
 	EndedAt   time.Time  `json:"ended_at"`
 }
@@ -26,7 +26,7 @@ type AttemptEnd struct {
 type Attempt struct {
 	Attempt   int       `json:"attempt"`
 	Worker    string    `json:"worker,omitempty"` // empty if the worker's row was pruned
-	Host      string    `json:"host,omitempty"`   // of the worker
+	Host      string    `json:"host,omitempty"`   // the host of the worker
 	StartedAt time.Time `json:"started_at,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"` // zero while it runs
 }

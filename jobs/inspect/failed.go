@@ -31,7 +31,7 @@ type FailedGroup struct {
 	Kind      string       `json:"kind"`
 	Cause     jobs.Cause   `json:"cause,omitempty"` // empty when another program failed the jobs
 	Pattern   string       `json:"pattern"`         // see [ErrorPattern]
-	Error     string       `json:"error"`           // of the example
+	Error     string       `json:"error"`           // the error of the example
 	Jobs      int64        `json:"jobs"`
 	FirstSeen time.Time    `json:"first_seen"`
 	LastSeen  time.Time    `json:"last_seen"`
@@ -219,7 +219,7 @@ func (in *Inspector) ListFailed(ctx context.Context, f FailedFilter, before jobs
 	}
 }
 
-// readStillFailed reads the jobs of a page, up to its limit of bytes, without those that were changed since.
+// readStillFailed reads the jobs of a page, up to its limit of bytes, without the jobs that were changed since.
 func readStillFailed(ctx context.Context, q db.Querier, heads []db.ListFailedJobsRow) ([]db.Job, error) {
 	n, bytes := 0, int64(0)
 	for _, head := range heads {

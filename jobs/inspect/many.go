@@ -60,7 +60,7 @@ type bulk struct {
 	options lifecycle.Options
 	request lifecycle.Request
 	author  *audit.Author
-	entry   audit.Entry // of each transaction, without its jobs
+	entry   audit.Entry // the entry of each transaction, without its jobs
 	changed int
 	refused jobs.RefusedError
 }

@@ -35,7 +35,7 @@ const (
 // search finds the jobs of a page, step by step.
 type search struct {
 	filter    Filter
-	params    db.FindJobsParams // of the filter, without ids
+	params    db.FindJobsParams // the parameters of the filter, without ids
 	before    int64
 	fromIndex []int64 // if byIndex: the index's jobs for the filter, with ids below before, the highest first
 	byIndex   bool

@@ -15,14 +15,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Snapshot is an overview of jobs, workers and queues, read at once. Its fields hold the results of the methods of their names, except
-// Waits.
+// Snapshot is an overview of jobs, workers and queues, read at once. Each field except Waits holds the result of the Inspector's method of
+// the same name.
 type Snapshot struct {
 	Counts  []Count
 	Stats   Stats
 	Queues  []QueueInfo
 	Workers []WorkerInfo
-	Waits   []Wait // by queue and kind
+	Waits   []Wait // ordered by queue and kind
 }
 
 // Wait says since when due jobs of one kind wait in a queue for a worker.

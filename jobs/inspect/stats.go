@@ -19,7 +19,7 @@ type Stats struct {
 	Workers       int                   `json:"workers"`                 // live ones
 	Unhandled     []UnhandledWork       `json:"unhandled,omitempty"`     // due jobs that no live worker takes, by queue and kind
 
-	UnknownVersions []UnknownVersion `json:"unknown_versions,omitempty"` // by kind
+	UnknownVersions []UnknownVersion `json:"unknown_versions,omitempty"` // ordered by kind
 }
 
 // UnhandledWork is a queue and kind of due jobs that no live worker takes.
@@ -44,7 +44,7 @@ type WorkerInfo struct {
 	Version   string         `json:"version"`
 	Queues    map[string]int `json:"queues"` // slots by queue: the number of its jobs that the worker runs at once
 	Kinds     []string       `json:"kinds"`
-	Versions  map[string]int `json:"versions,omitempty"`  // by kind: the newest payload version that it takes, if its program declares it
+	Versions  map[string]int `json:"versions,omitempty"`  // the newest declared payload version of each kind that it takes
 	Schedules []string       `json:"schedules,omitempty"` // declared by its program
 	Running   int64          `json:"running"`             // jobs that it holds now
 	StartedAt time.Time      `json:"started_at"`
@@ -71,7 +71,7 @@ type QueueInfo struct {
 
 	PausedUntil time.Time   `json:"paused_until,omitzero"`  // not set for a pause that does not end by itself
 	PausedBy    string      `json:"paused_by,omitempty"`    // the actor of the change (see [jobs.WithActor]), if any
-	PauseReason string      `json:"pause_reason,omitempty"` // of [jobs.PauseReason], if given
+	PauseReason string      `json:"pause_reason,omitempty"` // the text of [jobs.PauseReason], if given
 	PausedKinds []KindPause `json:"paused_kinds,omitempty"` // the kinds that are paused in it, by name
 	Slots       int         `json:"slots"`                  // number of jobs that the live workers can run at once
 }
@@ -82,7 +82,7 @@ type KindPause struct {
 	At     time.Time `json:"paused_at"`
 	Until  time.Time `json:"paused_until,omitzero"`  // not set for a pause that does not end by itself
 	By     string    `json:"paused_by,omitempty"`    // the actor of the change, if any
-	Reason string    `json:"pause_reason,omitempty"` // of [jobs.PauseReason], if given
+	Reason string    `json:"pause_reason,omitempty"` // the text of [jobs.PauseReason], if given
 }
 
 // Queues returns the queues, ordered by name.

@@ -94,14 +94,14 @@ type why struct {
 	movedAt        time.Time      // when a move closed the queue
 	paused         QueueInfo      // the pauses of its queue
 	refusals       []db.Refusal   // relevant for its status
-	unableAttempts unableAttempts // the latest attempts, if workers could not run it
+	unableAttempts unableAttempts // the latest attempts in which a worker was unable to run the job
 	rule           RetentionRule  // for an ended job; zero if no rule matches it
 	holder         int64          // for an ended job: the live job with its unique key
 	replaced       []db.ScheduleTick
-	owed           time.Time    // the tick whose job its schedule enqueues after the end of this one; zero for none
+	owed           time.Time    // the tick whose job the schedule enqueues once this job has ended; zero for none
 	expired        time.Time    // end of a job that was not started in time; zero otherwise
 	takers         []WorkerInfo // the live workers that take its kind from its queue
-	slots          int64        // of the takers, for its queue
+	slots          int64        // the slots of the takers for its queue
 	running        int64        // jobs of its queue that the takers hold
 	free           int64        // slots without a job
 	ahead          int64

@@ -15,7 +15,7 @@ import (
 // The reasons of a schedule, beside [ReasonNotDue] and [ReasonNoWorker].
 const (
 	ReasonFaulty          Reason = "faulty"           // a worker could not enqueue its job
-	ReasonSchedulePaused  Reason = "schedule-paused"  // it enqueues nothing until it is resumed
+	ReasonSchedulePaused  Reason = "schedule-paused"  // the schedule enqueues nothing until it is resumed
 	ReasonUndeclared      Reason = "undeclared"       // declared in code, but not by a live worker
 	ReasonOwed            Reason = "owed"             // the job of a tick waits for the end of the previous one
 	ReasonScheduleOverdue Reason = "schedule-overdue" // a tick is due, and no worker has enqueued its job yet

@@ -39,7 +39,7 @@ type CrashReport struct {
 
 // CrashEnd is the end of a run.
 type CrashEnd struct {
-	Status jobs.Status     // of the job
+	Status jobs.Status     // the status of the job
 	State  json.RawMessage // result of the test's state function
 }
 

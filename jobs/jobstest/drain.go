@@ -14,11 +14,11 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// Drain runs jobs until none is due for which register set a handler: those of all queues that are not paused, also jobs that handlers
-// enqueue and jobs of the schedules that are due (those put by PutSchedule). Jobs that are scheduled for later stay, as do those of other
-// kinds. A job that a schedule owes because the previous one had not ended (OverlapAfter) may come with the next Drain. register sets
-// handlers of a runner by [jobs.Kind.Handle]; it is called anew for each runner that Drain needs. A handler that snoozes its job by 0 again
-// and again is run again and again.
+// Drain runs the due jobs of all queues that are not paused, until no job is due whose kind has a handler. It also runs jobs that handlers
+// enqueue, and jobs of due schedules that PutSchedule has put. Jobs of other kinds, and jobs that are scheduled for later, stay. A job that
+// a schedule owes because the previous one had not ended (OverlapAfter) may run only in the next Drain. register sets the handlers of a
+// runner by [jobs.Kind.Handle]; Drain calls it for each runner that it creates. Drain does not return while a handler snoozes its job by 0
+// each time.
 func (q *Queue) Drain(register func(*jobs.Runner)) {
 	q.tb.Helper()
 	if err := q.drain(q.tb.Context(), register); err != nil {

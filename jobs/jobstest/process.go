@@ -27,7 +27,7 @@ type process struct {
 	uncountedCalls int      // running calls whose statements are no points
 	passed         []string // the points so far
 	dead           bool
-	release        []func() error // of worker locks; the death calls these
+	release        []func() error // the functions that release worker locks; point calls them when the process dies
 }
 
 func newProcess(at int, undo func() error) *process {

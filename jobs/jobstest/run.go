@@ -22,7 +22,7 @@ import (
 // errRan is the reason with which RunJob stops its runner.
 var errRan = errors.New("the attempt has ended")
 
-// Outcome says how an attempt ended.
+// Outcome is the result of an attempt.
 type Outcome struct {
 	// Job is the job after the attempt. Its Status says whether it has ended, and Result and Progress hold the handler's values. If the
 	// job is done and its kind keeps nothing, it is the job before the attempt, with the new Status and Attempt.

@@ -24,7 +24,7 @@ type Job struct {
 	Uncounted   int           `json:"uncounted"`    // attempts that do not count: snoozed or released
 	MaxAttempts int           `json:"max_attempts"` // counted attempts before the job fails
 	Crashes     int           `json:"crashes"`      // attempts in which the worker's process died
-	Timeout     time.Duration `json:"timeout_ns"`   // of one attempt; 0 means that of the runner, if it has one
+	Timeout     time.Duration `json:"timeout_ns"`   // the limit of one attempt; 0 means the runner's, if it has one
 
 	// The sources of the two: the job itself, its kind, or none.
 	MaxAttemptsFrom SettingSource `json:"max_attempts_from"`

@@ -10,9 +10,9 @@ const (
 	MinPriority        = math.MinInt16
 	MaxPriority        = math.MaxInt16
 	MaxAttemptsLimit   = math.MaxInt16
-	MaxNameLength      = 200  // of kinds, queues and workers, in characters
-	MaxKeyLength       = 1000 // of unique keys, request ids and user ids, in characters
-	MaxKeyBytes        = 2600 // of a unique key or request id together with the kind, in bytes: what PostgreSQL's indexes take
+	MaxNameLength      = 200  // the length of names of kinds, queues and workers, in characters
+	MaxKeyLength       = 1000 // the length of unique keys, request ids and user ids, in characters
+	MaxKeyBytes        = 2600 // the size of a unique key or request id with the kind, in bytes: PostgreSQL's index limit
 	MaxTags            = 50
 	DefaultQueue       = "default"
 	DefaultMaxAttempts = 25

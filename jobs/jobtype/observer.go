@@ -82,8 +82,8 @@ type Finished struct {
 	ID          int64
 	Attempt     int
 	Fate        Fate
-	Cause       Cause         // of a failed attempt, or of one whose worker could not run the job; else empty
-	Error       string        // its message
+	Cause       Cause         // the cause of a failed attempt, or of one whose worker could not run the job; else empty
+	Error       string        // the message of that attempt's error
 	Took        time.Duration // from the start of the attempt until its handler returned, or was given up
 }
 
@@ -117,7 +117,7 @@ const (
 	FateDone      Fate = "done"
 	FateRetry     Fate = "retry"     // failed, with attempts left
 	FateFailed    Fate = "failed"    // for good
-	FateCancelled Fate = "cancelled" // by its handler or by request
+	FateCancelled Fate = "cancelled" // its handler or a request cancelled the job
 	FateSnoozed   Fate = "snoozed"   // put off; the attempt does not count
 	FateReleased  Fate = "released"  // released unfinished by a stopping runner; the attempt does not count
 	FateUnable    Fate = "unable"    // put off, because its worker could not run it; the attempt does not count

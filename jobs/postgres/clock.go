@@ -28,7 +28,7 @@ type clock struct {
 	monotonic func() time.Time // a clock that cannot be set
 
 	mu    sync.Mutex
-	ahead time.Duration // of the server over the local clock
+	ahead time.Duration // the lead of the server's clock over the local one
 	error time.Duration // half the time that the measurement took
 	taken instant
 	asked time.Time // when the server was last asked because of the age of the measurement

@@ -24,11 +24,11 @@ type connections struct {
 	pool        *pgxpool.Pool
 	ownPool     bool
 	session     *pgx.ConnConfig   // configures the connections that listen and hold locks
-	mode        pgx.QueryExecMode // of the pool's connections
+	mode        pgx.QueryExecMode // the mode of the pool's connections
 	options     options
 	names       *namespace
 	clock       clock
-	self        atomic.Pointer[identity] // of the database, when last read
+	self        atomic.Pointer[identity] // the identity of the database at the last read
 	pooled      atomic.Bool              // a pooler without a way round it: no notifications, no locks
 	unprepared  atomic.Bool              // a pooler: no prepared statements
 	sessions    *atomic.Bool             // true: a pooler whose clients each keep their own connection to the server

@@ -51,7 +51,7 @@ const (
 
 	codeTimeout  = "25P04" // the transaction_timeout of PostgreSQL 17
 	codeProtocol = "08P01" // the only code of PgBouncer
-	codeFuture   = "22023" // an invalid parameter: the server has not given a transaction's number yet
+	codeFuture   = "22023" // an invalid parameter: the server has not assigned this transaction id yet
 )
 
 // translate adds to a PostgreSQL error its meaning, as a sentinel for errors.Is and as text.
@@ -162,7 +162,7 @@ func lost(err error) bool {
 		strings.Contains(err.Error(), "conn closed") // pgx exports no error for it
 }
 
-// passing reports whether the server, or a pooler in front of it, says that the connection is gone, or that it has none to give now.
+// passing reports whether the server, or a pooler in front of it, says that the connection is gone, or that no connection is free now.
 func passing(e *pgconn.PgError) bool {
 	// 08: connection exceptions, 57P: the server is stopping or starting, or an operator ended the session, 53300: too
 	// many connections, 25P03: the server ended a session that was idle in a transaction, such as that of a stopped
@@ -242,7 +242,7 @@ func met(e *pgconn.PgError) bool { return e.Code == codeSerialization || e.Code 
 // neverGiven reports whether the server does not yet know a transaction number that it assigned before a crash.
 func neverGiven(err error) bool { return hasCode(err, codeFuture) }
 
-// sequenceError says that a table's sequence returns ids that rows already have. Waiting does not help.
+// sequenceError is the error of a table whose sequence returns ids that rows already have. Waiting does not help.
 type sequenceError struct{ table string }
 
 func (e sequenceError) Error() string {

@@ -43,7 +43,7 @@ type exchange struct {
 	plan    engine.Plan
 	out     engine.Outcome
 	list    []queued
-	views   []view // of the claims
+	views   []view // the views of the claims
 }
 
 // begin forgets the results of an earlier run.

@@ -55,7 +55,7 @@ func (s *migrator) Schema(ctx context.Context) (found engine.Schema, err error) 
 	return s.wholeSchema(ctx, known)
 }
 
-// wholeSchema is Schema for a database about which nothing is known yet.
+// wholeSchema returns the same as Schema, and reads everything: it uses no knowledge from earlier calls.
 func (s *migrator) wholeSchema(ctx context.Context, known migration.Set) (found engine.Schema, err error) {
 	found = engine.Schema{Want: known.Newest()}
 	l, err := s.conns.locate(ctx)

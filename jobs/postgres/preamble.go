@@ -19,7 +19,7 @@ type preamble struct {
 	// first, when not nil, does what ahead does in its own round trip, before a statement that is not prepared yet: pgx prepares all of a
 	// batch before it sends any of it, and to do so the server waits for a table's lock, without the transaction's timeout.
 	first func() error
-	mode  pgx.QueryExecMode // of the connection
+	mode  pgx.QueryExecMode // the mode of the connection
 }
 
 var _ dbpostgres.DBTX = preamble{}

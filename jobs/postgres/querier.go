@@ -95,7 +95,7 @@ func plain(args []any) []any {
 type sqlRows struct {
 	pgx.Rows
 	rows *sql.Rows
-	err  error // of Close
+	err  error // the error of Close
 }
 
 func (r *sqlRows) Close()                   { r.err = errors.Join(r.err, r.rows.Close()) }

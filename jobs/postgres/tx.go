@@ -135,7 +135,7 @@ type callersConn struct {
 	by transactions
 }
 
-// mean adds its meaning to an error. The transaction cannot go on after a duplicate id, but the next one can.
+// mean adds its meaning to an error. The transaction cannot continue after a duplicate id, but the next one can.
 func (c callersConn) mean(err error) error {
 	if sequenceOf(err) != "" {
 		c.by.hub.run(func() { sequences{c.by.conns}.mendSequences(c.by.hub.ctx) })

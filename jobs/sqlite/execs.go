@@ -15,9 +15,9 @@ import (
 type execs struct {
 	*statements
 	conn *sql.Conn
-	kept map[string]preparedExec // by SQL text
-	args []driver.NamedValue     // of the running statement; the memory is reused
-	last execResult              // of the last statement
+	kept map[string]preparedExec // the prepared statements by SQL text
+	args []driver.NamedValue     // the arguments of the running statement; the memory is reused
+	last execResult              // the result of the last statement
 }
 
 // preparedExec is a prepared statement.

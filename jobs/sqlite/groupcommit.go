@@ -159,7 +159,7 @@ func (w *writer) begin(ctx context.Context, came time.Time) error {
 // whatever a later check finds.
 func (w *writer) run(group []*member) {
 	if group = waiting(group); len(group) == 0 {
-		_ = w.writes.exec("rollback") // of a transaction without a statement
+		_ = w.writes.exec("rollback") // a transaction without a statement has nothing to commit
 		return
 	}
 	committed, err := w.transact(group...)

@@ -17,7 +17,7 @@ const ringEvery = time.Millisecond
 // hub wakes listeners after commits: at once after this process's own, and after those of other processes by a watch on the
 // database, which runs only while there are listeners.
 type hub struct {
-	path    string // of the database
+	path    string // the path of the database
 	side    sideFolder
 	pools   *pools
 	options options

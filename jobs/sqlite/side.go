@@ -18,7 +18,7 @@ import (
 // this package trusts nothing in it: it opens every file below a handle of the folder, refuses a file that is not a
 // plain one with a single name, and sets modes and owners on handles of files that it has just created.
 type sideFolder struct {
-	path     string // of the folder
+	path     string // the path of the folder
 	database string // whose mode and owner new files get
 }
 
@@ -302,7 +302,7 @@ func adopt(file *os.File, mode os.FileMode, like os.FileInfo) error {
 	return giveAway(file, like)
 }
 
-// errSide says that a file of the side folder is not what this package creates there.
+// errSide is the error for a file of the side folder that differs from the files which this package creates.
 var errSide = errors.New("the file is not used, because a user who may write to its folder could harm others with it: remove it")
 
 func refuseSide(path, reason string) error { return fmt.Errorf("%s: %s; %w", path, reason, errSide) }

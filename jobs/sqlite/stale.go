@@ -11,7 +11,7 @@ import (
 // StaleError says that a database file is missing or empty while one of SQLite's files that belonged to it still
 // exists. That file may hold the last acknowledged jobs, and SQLite would delete it or mix it into the new database.
 type StaleError struct {
-	Path string // of the remaining file
+	Path string // the path of the remaining file
 }
 
 func (e *StaleError) Error() string {

@@ -37,7 +37,7 @@ type statements struct {
 	pool statementPool
 
 	mu   sync.RWMutex
-	kept map[string]*sql.Stmt // by SQL text
+	kept map[string]*sql.Stmt // the prepared statements by SQL text
 }
 
 // statementPool prepares statements: it is a pool, or one connection of it.

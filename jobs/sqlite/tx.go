@@ -25,7 +25,7 @@ type callersTx struct {
 	tx *sql.Tx
 
 	once  sync.Once
-	path  string      // of the file whose queue the transaction's statements reach
+	path  string      // the path of the file whose queue the transaction's statements reach
 	build string      // build of SQLite that its connection runs in
 	queue os.FileInfo // the same file
 	fault error

@@ -80,7 +80,7 @@ func (w *writes) Close() error {
 type write struct {
 	fn     func(context.Context, db.Querier) error // nil for an insert
 	insert engine.Insert
-	ids    []int64  // of the inserted jobs
+	ids    []int64  // the ids of the inserted jobs
 	id     [1]int64 // backs ids if there is one job
 }
 

@@ -11,7 +11,7 @@ type Querier interface {
 	QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
 }
 
-// Read returns the parts that the function of makes of the rows of an engine's statement: the type, the table, the name and the definition.
+// Read runs an engine's statement, and returns the parts that of returns for its rows of a type, a table, a name and a definition.
 func Read(ctx context.Context, q Querier, of func(kind, table, name, definition string) []Part, statement string, args ...any) (parts []Part, err error) {
 	rows, err := q.QueryContext(ctx, statement, args...)
 	if err != nil {

@@ -110,8 +110,8 @@ func (c *Cipher) JSON(kind string, column Column, value []byte) (string, error) 
 	return `"` + text + `"`, err
 }
 
-// Schedule is JSON for the payload of a schedule. Equal payloads of a kind are stored alike, so that a runner which declares the schedule
-// again changes nothing.
+// Schedule returns the JSON that is stored for the payload of a schedule. Equal payloads of a kind give equal JSON, so that a runner which
+// declares the schedule again changes nothing.
 func (c *Cipher) Schedule(kind string, payload []byte) (string, error) {
 	if c == nil {
 		return string(payload), nil
@@ -120,7 +120,7 @@ func (c *Cipher) Schedule(kind string, payload []byte) (string, error) {
 	return `"` + text + `"`, err
 }
 
-// Text returns the text that is stored in place of a text of an error. Equal texts of a kind are stored alike, so that the report of
+// Text returns the text that is stored in place of a text of an error. Equal texts of a kind give equal stored texts, so that the report of
 // failed jobs can count them.
 func (c *Cipher) Text(kind string, column Column, text string) (string, error) {
 	if c == nil || text == "" {

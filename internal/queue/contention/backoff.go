@@ -13,8 +13,8 @@ const (
 	// in a row that found nothing.
 	lookShare = 2 * time.Millisecond
 
-	// claimShare, for each worker beyond workersFree, is the longest pause before a claim of a producer that was too late
-	// before: about the time of a transaction, so that the waiting producers do not all come at once.
+	// claimShare, for each worker beyond workersFree, is the longest pause before a claim of a producer whose last claim found the
+	// jobs taken: about the time of a transaction, so that the waiting producers do not all claim at once.
 	claimShare = time.Millisecond
 
 	// looksFree is the number of looks in a row without a job that cause no back-off: not each commit adds a job.
@@ -22,13 +22,13 @@ const (
 )
 
 // Backoff delays a producer. Where many workers share few processors and one transaction writes at a time, a notification
-// wakes all of them, and all but one come too late. The late ones look less often, and pause before they claim. Each pauses
+// wakes all of them, and all except one find the job taken. These look less often, and pause before they claim. Each pauses
 // for a random time: out of many, one ends its pause soon, so a job waits about as long as beside few workers. One goroutine
 // uses it.
 type Backoff struct {
 	workers    func() int64 // returns the number of live workers
 	emptyLooks int          // looks in a row that found nothing
-	lostClaims int          // claims in a row that came too late
+	lostClaims int          // claims in a row that returned nothing because others had taken the jobs
 	paused     bool         // the producer has paused since the last look that found a job
 	quietUntil time.Time
 }
@@ -46,7 +46,7 @@ func (b *Backoff) FoundNothing() {
 	b.quietUntil = time.Now().Add(b.quietFor())
 }
 
-// ClaimedNothing records a claim that came too late.
+// ClaimedNothing records a claim that returned no job.
 func (b *Backoff) ClaimedNothing() { b.lostClaims++ }
 
 // Claimed records a claim that returned jobs.

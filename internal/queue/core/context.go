@@ -24,7 +24,7 @@ func EndFirst(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", EndOf(ctx), err)
 }
 
-// AfterEnd is the time for which a commit or a rollback may go on after the end of the caller's context.
+// AfterEnd is the time for which a commit or a rollback may continue after the end of the caller's context.
 const AfterEnd = time.Second
 
 // Linger returns a context with the values of ctx that ends AfterEnd after ctx, for operations that must not stop half-way.

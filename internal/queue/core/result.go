@@ -33,7 +33,7 @@ func Value[Q, T any](
 	return value, err
 }
 
-// Map returns what f makes of each element of a list, in their order.
+// Map calls f with each element of a list and returns the results in the same order.
 func Map[T, R any](list []T, f func(T) R) []R {
 	made := make([]R, len(list))
 	for i, element := range list {

@@ -1,4 +1,4 @@
-// Package cron reads the specifications of schedules and tells when they are due.
+// Package cron parses the specifications of schedules and computes their ticks.
 //
 //	Parse   a specification: five fields, six with seconds, @daily and its like, @every 90s
 //	Next    the first tick after a time, in a time zone

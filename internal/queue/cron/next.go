@@ -64,7 +64,8 @@ func (s Spec) Moved(tick time.Time, zone *time.Location) bool {
 	return !ok || at != n
 }
 
-// Repeated reports whether the local time of a tick occurs again later, when the specification is not due again.
+// Repeated reports whether a tick is the first occurrence of a local time that the zone repeats. The specification is not due at the second
+// one.
 func (s Spec) Repeated(tick time.Time, zone *time.Location) bool {
 	if !s.fixed || s.every > 0 {
 		return false

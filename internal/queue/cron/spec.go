@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Spec says when something is due again and again. It is immutable and may be used concurrently. The zero value is never due.
+// Spec is a parsed specification of recurring times. It is immutable and may be used concurrently. The zero value is never due.
 type Spec struct {
 	text  string
 	every time.Duration // the interval of @every; otherwise the fields below apply

@@ -95,7 +95,7 @@ type Upkeep interface {
 	// Settle waits until every transaction that wrote to the queue before the call has ended.
 	Settle(ctx context.Context) error
 
-	// Recount corrects the counts of ended jobs, by reading all jobs, and returns how many counts were wrong. Others write
+	// Recount corrects the counts of ended jobs, by reading all jobs, and returns the number of wrong counts. Others write
 	// meanwhile, and their writes are counted. One recount of a database runs at a time: another one waits.
 	Recount(ctx context.Context) (wrong int64, err error)
 

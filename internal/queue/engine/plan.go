@@ -26,7 +26,7 @@ type Plan struct {
 	Claims  []QueueClaim // jobs to claim; none while a scheduled job is due that was not promoted
 	Claimer Claimer      // the worker that claims
 
-	// Look is true when the engine reads after the promotion when the next scheduled job falls due.
+	// Look is true if the engine reads the due time of the next scheduled job after the promotion.
 	Look bool
 
 	// After decides about the claimed jobs, and sets the outcome's Changes; nil: nothing.
@@ -52,7 +52,7 @@ func (p *Plan) Now(own func() time.Time) time.Time {
 type Promote struct {
 	N   int64
 	IDs []int64
-	Due int64 // when the first scheduled job falls due, as far as the caller knows, in microseconds; 0: none is scheduled
+	Due int64 // the due time of the first scheduled job that the caller knows, in microseconds; 0: none is scheduled
 }
 
 // IsDue reports whether a scheduled job is due at a time.
@@ -109,10 +109,10 @@ func (c Completion) Dropped() db.DropCompletedJobsParams {
 // Outcome holds the results of a plan.
 type Outcome struct {
 	Now      time.Time           // the time of the run, by the store's clock
-	Done     []Completed         // for each of Done
+	Done     []Completed         // the result of each element of the plan's Done
 	Promoted int64               // the number of promoted jobs
 	Due      bool                // a job was due: the promotion ran
-	Claimed  [][]db.ClaimJobsRow // for each of Claims
+	Claimed  [][]db.ClaimJobsRow // the claimed jobs of each element of the plan's Claims
 	Looked   bool                // Next is set
 	Next     int64               // when the next scheduled job falls due, in microseconds; 0: none is scheduled
 	Changes  string              // set by After: the items of [db.AddJobChangesParams]; empty: none

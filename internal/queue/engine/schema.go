@@ -34,8 +34,9 @@ func (s Schema) Check() error {
 	return s.Fault()
 }
 
-// CheckMigrate returns a SchemaError when this program must not run migrations: the database has unknown migrations, which the program
-// cannot undo, and which do not say that it runs on them. It cannot undo migrations of a database without their versions either.
+// CheckMigrate returns a SchemaError when this program must not run migrations. It must not undo any on a database with unknown migrations,
+// or on a database with the queue's tables but without their versions. It must not apply any if the unknown migrations do not permit that
+// this program runs on the database.
 func (s Schema) CheckMigrate(down bool) error {
 	if down && s.Unversioned {
 		return s.Fault()

@@ -150,7 +150,7 @@ func (s *Scope) join(ctx context.Context, signals core.Signal, queue string, fn 
 }
 
 // Savepoint runs fn, and undoes its statements when it returns an error. The transaction is then as it was before, unless the
-// database has ended it. The undoing goes on for a moment after the end of ctx.
+// database has ended it. The rollback may run for a moment after the end of ctx.
 func Savepoint(ctx context.Context, tx jobtype.Tx, fn func() error) error {
 	if err := tx.Savepoint(ctx, "savepoint"); err != nil {
 		return err

@@ -72,7 +72,7 @@ type Store interface {
 	// index, a CHECK or a trigger of the application: the statement may succeed without that row.
 	RefusesRow(err error) bool
 
-	// KeyTaken reports whether such an error names a taken key of a unique index: it passes when the other row goes on.
+	// KeyTaken reports whether such an error names a taken key of a unique index: the refusal ends when the other row leaves the index.
 	KeyTaken(err error) bool
 
 	// Claims, Transactions, WorkerLocks, Migrations and Upkeep return further parts of the engine, the same for as long as the store lives.

@@ -91,7 +91,7 @@ func (m *masker) write(part string) {
 	m.out = append(m.out, part...)
 }
 
-// number writes the mark of a number. It joins numbers with one mark between them: 10.0.0.1:80 and 2026-11-29 are one number each.
+// number writes # for a number. It joins numbers that one punctuation mark separates: 10.0.0.1:80 and 2026-11-29 are one number each.
 func (m *masker) number() {
 	if m.joined > 0 {
 		m.out = m.out[:m.joined]
@@ -112,7 +112,7 @@ func (m *masker) word(word string) {
 	}
 }
 
-// maskDigits returns a word with one mark in place of each run of digits.
+// maskDigits returns a word with # in place of each run of digits.
 func maskDigits(word string) string {
 	var out []rune
 	for _, r := range word {
@@ -201,7 +201,7 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// joinsNumbers reports whether a character between two numbers makes one number of them.
+// joinsNumbers reports whether two numbers with this character between them count as one number.
 func joinsNumbers(r rune) bool { return strings.ContainsRune(".,:-+/", r) }
 
 func isSign(r rune) bool { return r == '-' || r == '+' }

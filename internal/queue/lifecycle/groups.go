@@ -29,7 +29,7 @@ func Plain(ends []*End) (groups []Group, others []*End) {
 	return split(ends, func(e *End) bool { return e.Job.UniqueKey != "" || e.hasText() })
 }
 
-// split splits ends into groups and others. apart reports whether an end of a form for groups belongs to the others all the same.
+// split splits ends into groups and others. apart reports whether an end that has the form for a group belongs to the others nevertheless.
 func split(ends []*End, apart func(*End) bool) (groups []Group, others []*End) {
 	for i, e := range ends {
 		e.Recorded = e.Fate
@@ -64,7 +64,7 @@ func join(groups []Group, e *End, drop, results bool, most int) []Group {
 	return groups
 }
 
-// is reports whether the ends of two groups belong into one.
+// is reports whether one group can hold the ends of both.
 func (g Group) is(other Group) bool {
 	return g.results == other.results && g.Completion.Drop == other.Completion.Drop && g.Completion.WorkerID == other.Completion.WorkerID &&
 		g.Completion.Attempt == other.Completion.Attempt

@@ -16,14 +16,14 @@ import (
 // from one another share them.
 type Marks struct {
 	mu     sync.RWMutex
-	known  map[string]map[string]bool // by kind and path
+	known  map[string]map[string]bool // the marked fields, by kind and path
 	unsure map[string]bool            // kinds with a field that this process marked in a caller's transaction
 }
 
 // NewMarks returns Marks without a known field.
 func NewMarks() *Marks { return &Marks{known: map[string]map[string]bool{}, unsure: map[string]bool{}} }
 
-// Has reports whether fields of a kind are known to be marked.
+// Has reports whether all of these fields of a kind are known to be marked as sensitive.
 func (m *Marks) Has(kind string, paths []string) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -50,7 +50,7 @@ func (f *finisher) cancelRequested(ctx context.Context, e *End) (bool, error) {
 	return true, f.recordEnd(ctx, e)
 }
 
-// write runs the statement of the fate and returns how many rows it changed, and the new status of the job.
+// write runs the statement of the fate and returns the number of rows that it changed, and the new status of the job.
 func (f *finisher) write(ctx context.Context, e *End) (n int64, to jobtype.Status, err error) {
 	switch e.Fate {
 	case FateFail:

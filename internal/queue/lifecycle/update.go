@@ -15,9 +15,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Update changes a scheduled or pending job, as p says. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when it cannot be
-// changed, and an InvalidError for a payload that was read without the fields that its kind marks as sensitive, and for a run-after time
-// at which it is too late to start.
+// Update changes the columns of p that are set, of a scheduled or pending job. It returns [jobtype.ErrNotFound] or [jobtype.ErrStatus] if
+// the job cannot be changed. It returns an InvalidError for a payload that was read without the fields that its kind marks as sensitive,
+// and for a run-after time at which the job has expired.
 func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Options) error {
 	if p.Payload != nil {
 		payload, err := newPayload(ctx, q, p, o)

@@ -29,7 +29,7 @@ func (p *pauseEnder) due(work db.GetScheduleWorkRow, now int64) bool {
 
 func (*pauseEnder) next(work db.GetScheduleWorkRow) []int64 { return []int64{work.PauseEnd} }
 
-// run ends the pauses. If the database refuses to end one, the others end all the same, and the error is the database's last refusal.
+// run ends the pauses. If the database refuses to end one, run still ends the others, and returns the database's last refusal.
 func (p *pauseEnder) run(ctx context.Context, _ schedule.Watch) (last error) {
 	var ended int64
 	over, err := p.over(ctx, core.Micros(p.store.Now()))

@@ -143,7 +143,7 @@ func (p *Pruner) allParts() []*part {
 		add(name, func(ctx context.Context) error { return p.remove(ctx, rows, some) })
 	}
 	add("workers", p.workers)
-	remove("declarations", "declarations", func(ctx context.Context, q db.Querier) (int64, error) { // by programs whose workers are gone
+	remove("declarations", "declarations", func(ctx context.Context, q db.Querier) (int64, error) { // of programs without workers
 		return q.DeleteOldDeclarations(ctx, p.ago(keepWorkers))
 	})
 	if p.Retention.Audit != prune.Forever {

@@ -29,7 +29,8 @@ type successorReleaser struct {
 
 func (*successorReleaser) name() string { return "releasing successors of jobs with unique keys" }
 
-// due also ends the record of failures when no key is free: another worker has released the successors, or the keys are taken again.
+// due reports whether a unique key with a successor is free. If none is, it also ends the record of failures: another worker has released
+// the successors, or the keys are taken again.
 func (r *successorReleaser) due(work db.GetScheduleWorkRow, _ int64) bool {
 	if work.Free == 0 {
 		r.failed.Over(releasedAgain)

@@ -36,7 +36,7 @@ type duty interface {
 
 // tolerant is a duty whose failures may leave the other duties their turn.
 type tolerant interface {
-	// settle records the result of run. It returns the error unless the other duties go on all the same.
+	// settle records the result of run. It returns the error unless the other duties may continue.
 	settle(err error, now time.Time) error
 }
 
@@ -55,7 +55,7 @@ type Upkeep struct {
 	duties    []duty
 }
 
-// begin makes the duties anew, without records of earlier failures. A new duty is a line here.
+// begin creates the duties, without records of earlier failures.
 func (u *Upkeep) begin() {
 	u.watch = watch{store: u.Store}
 	u.mender = &clockMender{store: u.Store, log: u.Log, refused: outage.New(u.Log)}

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// watchGap is the longest time between two looks after which ticks between them do not count as missed.
+	// watchGap is the longest pause between two looks for due schedules: ticks during a longer one count as missed.
 	watchGap = 10 * time.Second
 
 	// watchJudge is the time for which a scheduler leaves missed ticks to others that have looked for longer.
@@ -18,7 +18,7 @@ const (
 // watch holds the time since which a process has looked for due schedules all the time.
 type watch struct {
 	store        engine.Store
-	since, judge time.Time // by the clock of due times: see schedule.Watch
+	since, judge time.Time // the times by the clock of due times: see schedule.Watch
 	looked       time.Time // the last look, by the process's clock
 	clock        time.Time // the clock of due times at looked
 }

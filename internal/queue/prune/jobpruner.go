@@ -22,7 +22,7 @@ const (
 	// all the time.
 	forgetShare = 20
 
-	// holdOff is the time after which jobs are read again that should have been removed and were not: another process held them.
+	// holdOff is the time after which the pruner reads jobs again that it could not remove because another process held them.
 	holdOff = time.Minute
 )
 
@@ -33,7 +33,7 @@ type JobPruner struct {
 	Notes *refusal.Notes
 	Keep  Retention
 
-	// Process returns the time of this process's clock, which goes on when people set the queue's clock.
+	// Process returns the time of this process's clock, which does not change when people set the queue's clock.
 	Process func() time.Time
 
 	rules []db.Retention // the rules of the last pass

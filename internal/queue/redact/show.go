@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// View says which values a client may show.
+// View selects the values that a client may show.
 type View struct {
 	Revealed bool           // show everything that can be shown; otherwise marked values are redacted, and nothing is decrypted
 	Errors   bool           // decrypt errors and stacks, whatever Revealed says

@@ -99,7 +99,7 @@ func urlForms(s string) []string {
 
 // leaves returns the strings and numbers of a JSON value, all of them when a name is repeated, but not the names.
 func leaves(in *json.Decoder) (list []any) {
-	var awaitsName []bool // by level: an object's next token is a name; false in a list
+	var awaitsName []bool // for each level: an object's next token is a name; false in a list
 	var inObject []bool
 	for {
 		token, err := in.Token()

@@ -89,7 +89,7 @@ func (h *heartbeat) Run(ctx context.Context) {
 	}
 }
 
-// endOnPanic ends the run after a panic: without renewals its leases would expire while its handlers go on.
+// endOnPanic ends the run after a panic: without renewals its leases would expire while its handlers run.
 func (h *heartbeat) endOnPanic() {
 	p := recover()
 	if p == nil {

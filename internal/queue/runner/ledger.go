@@ -20,14 +20,14 @@ const resultsMost = 4 << 20
 
 // ledger lists the attempts of a run: the running ones, the ended ones that the loop has not recorded yet, and the ones whose ends the
 // database refuses. Its mutex, which no other type locks, also guards the fields of slots and the mutable fields of attempts: an
-// attempt that frees a slot joins the ended ones at one moment, and the loop takes both at one moment.
+// attempt frees its slot and joins the ended ones in one step, and the loop reads both in one step.
 type ledger struct {
 	changed chan struct{} // a signal to the loop: an attempt has ended, or a slot is free
 
 	mu       sync.Mutex
 	running  map[fence]*Attempt // attempts from the claim until the end is recorded
 	ended    []*Attempt         // attempts whose ends wait to be recorded
-	refused  map[fence]*Attempt // the database refused their ends, which are recorded again later
+	refused  map[fence]*Attempt // attempts whose ends the database refused; the loop tries to record them again later
 	cycles   cycles
 	life     life
 	activity activity // the activity of the loop

@@ -39,7 +39,7 @@ type lookout struct {
 	served  subscription
 
 	claimable  map[string]bool // queues that may hold jobs to claim
-	next       time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
+	next       time.Time       // the earliest known time at which a scheduled job falls due; the zero time: none is scheduled
 	misses     int             // cycles in a row that claimed nothing although a look found jobs
 	emptyLooks int             // looks in a row that found nothing
 	notice     notice
@@ -48,11 +48,11 @@ type lookout struct {
 // notice records whether notifications of jobs lead to claims.
 type notice struct {
 	notified bool // a notification has come since the last cycle
-	trusted  bool // the last notification led to a claim: the loop claims after the next one without a look first
+	trusted  bool // the last notification led to a claim, so the loop claims at once after the next one
 }
 
-// learn sets whether the notification that woke the loop led to a claim. Where many workers wait for the same jobs, most
-// of them come too late, and a look costs less than a claim in vain.
+// learn records whether the notification that woke the loop led to a claim. Where many workers wait for the same jobs, most
+// of them find none left, and a look costs less than a claim that returns nothing.
 func (n *notice) learn(claimed bool) {
 	if n.notified {
 		n.notified, n.trusted = false, claimed

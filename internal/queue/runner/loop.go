@@ -125,8 +125,8 @@ func (l *loop) unrecorded(err error) error {
 	return errors.Join(fmt.Errorf("%d ends of attempts could not be recorded, and their jobs run again: %w", n, err), l.slots.stuck())
 }
 
-// takeWork returns a plan with the ended attempts and, unless the run is stopping, the jobs that the queues could take. It takes both at
-// one moment: the job of each free slot that it finds is recorded in the same cycle, which spares another one.
+// takeWork returns a plan with the ended attempts and, unless the run is stopping, the jobs that the queues could take. It takes both
+// while it holds the mutex: so the cycle that fills a free slot also records the job that freed it, and no second cycle is needed.
 func (l *loop) takeWork(stopping bool) plan {
 	p := plan{behind: l.behind}
 	l.ledger.do(func() {
@@ -246,7 +246,7 @@ func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	p.due = l.lookout.next
 	unshared := l.lookout.share(ctx, &p)
 	if unshared != nil {
-		clear(p.wants) // the ends are recorded all the same
+		clear(p.wants) // the plan still records the ends
 	}
 	p.simple = l.claimsOnly(p)
 	again, err := p.ended, error(nil)
@@ -272,7 +272,7 @@ func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	return nil
 }
 
-// afterSplit applies what is known after a plan was split.
+// afterSplit applies the results of a plan that was split.
 func (l *loop) afterSplit(did afterSplit) {
 	o := &l.lookout
 	if did.retried {

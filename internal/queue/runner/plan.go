@@ -21,11 +21,11 @@ type plan struct {
 	wants  map[string]int64 // the largest number of jobs to claim from each queue
 	slots  map[string]int64 // the number of these jobs that begin at once
 	behind bool             // the cycle before promoted its largest number of jobs: promote more, also when none can be claimed
-	due    time.Time        // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
+	due    time.Time        // the earliest known time at which a scheduled job falls due; the zero time: none is scheduled
 	simple bool             // the plan only claims, and the loop looks again: see [engine.Plan]
 	many   bool             // many queues wanted jobs: wants has only those in which a look found some
 
-	// Where further sources have the better jobs: the claims from them, and what remains of wants for the pending jobs. See share.
+	// The claims from further sources that have jobs of a higher priority, and the rest of wants, for the pending jobs. See share.
 	further []sourceClaim
 	pending map[string]int64
 

@@ -27,9 +27,9 @@ const (
 type prefetch struct {
 	jobs   []*Attempt // waiting for a slot
 	most   int
-	room   int           // the number of jobs that may wait, as far as it is known
-	brake  int           // from this value on the room grows slowly, because more was too much before; 0 when it never was
-	paused int           // the number of cycles without prefetching to come
+	room   int           // the estimated number of jobs that may wait
+	brake  int           // from this value on the room grows slowly, because a larger room was too large before; 0 if it never was
+	paused int           // the number of coming cycles without prefetching
 	late   time.Duration // the longest time since the last cycle that a job waited for its slot
 	pace   time.Duration // the average duration of recent attempts; 0 while none has ended
 	weight int           // the average size of their payloads, in bytes
@@ -47,12 +47,12 @@ func (p *prefetch) capacity(slots int, busy, reserved bool, cycle time.Duration)
 	}
 	p.adapt(busy, slots)
 	most := min(p.room, prefetchBytes/max(p.weight, 1))
-	// Enough for the slots to go on during two cycles: none where jobs are slow.
+	// Enough to keep the slots busy during two cycles: none where jobs are slow.
 	return int(min(float64(most), float64(slots)*float64(2*cycle)/float64(p.pace)))
 }
 
-// adapt makes more room when slots ran out of jobs, and less when jobs waited for long: because the machine is busy with
-// other things, say, or because jobs take longer than those before.
+// adapt raises the room when slots ran out of jobs, and lowers it when jobs waited longer than prefetchGoal, for example because
+// the machine is busy or because jobs have become slower.
 func (p *prefetch) adapt(busy bool, step int) {
 	switch {
 	case p.late > prefetchGoal:

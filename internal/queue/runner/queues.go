@@ -11,7 +11,7 @@ import (
 // Its methods may be called concurrently.
 type Queues struct {
 	version atomic.Uint64 // the number of changes so far
-	stale   chan struct{} // a signal to the heartbeat: the worker's row must get other queues
+	stale   chan struct{} // a signal to the heartbeat: the queues in the worker's row are out of date
 
 	mu    sync.Mutex
 	slots map[string]int

@@ -38,7 +38,7 @@ type refusals struct {
 	cleaned  time.Time // the time of the last removal of old notes
 }
 
-// afterSplit says what the loop knows after a plan was split.
+// afterSplit holds the results of a plan that was split.
 type afterSplit struct {
 	retried bool            // jobs of any queue may be claimable again
 	listed  bool            // promotions and claims used lists; the fields below are set

@@ -31,8 +31,8 @@ type sourceClaim struct {
 	engine.QueueClaim
 }
 
-// shares returns how many of the n best jobs each offer has. An offer is a list of priorities, the highest first. Equal priorities
-// alternate.
+// shares returns the number of jobs that each offer has among the n best. An offer is a list of priorities, the highest first. Equal
+// priorities alternate.
 func shares(offers [][]int64, n int64) []int64 {
 	taken := make([]int64, len(offers))
 	for range n {

@@ -66,7 +66,7 @@ func Pause(ctx context.Context, q db.Querier, name string, now time.Time) (bool,
 	return true, q.SkipOwedTicks(ctx, db.SkipOwedTicksParams{Schedule: name, Now: core.Micros(now)})
 }
 
-// Resume lets a paused schedule go on from its next tick on: ticks during the pause do not count as missed. It reports whether
+// Resume lets a paused schedule continue with its next tick: ticks during the pause do not count as missed. It reports whether
 // that changed anything.
 func Resume(ctx context.Context, q db.Querier, name string, now time.Time) (bool, error) {
 	for range 5 {

@@ -152,7 +152,7 @@ func changeOf(ctx context.Context, q db.Querier, before db.Schedule, row db.PutS
 	c := Change{Schedule: row.Name, Before: map[string]json.RawMessage{}, After: map[string]json.RawMessage{}}
 	for _, column := range []struct {
 		name          string
-		is, was       string // as stored
+		is, was       string // the new and the former value of the column, as stored
 		shown, before json.RawMessage
 	}{
 		{"kind", row.Kind, before.Kind, quoted(row.Kind), quoted(before.Kind)},

@@ -39,7 +39,7 @@ func List(ctx context.Context, q db.Querier, after string, n int, now time.Time,
 
 // Overview counts the schedules, and shows whether they are served.
 type Overview struct {
-	States    map[string]int64      // by state, also states without a schedule
+	States    map[string]int64      // the number of schedules by state; 0 for a state without one
 	Overdue   time.Duration         // the time for which the most overdue active schedule has been due
 	Unhandled map[engine.Work]int64 // the number of active schedules whose kind no live worker takes from their queue
 }

@@ -9,8 +9,8 @@ import (
 
 // Database is the address of a SQLite file or a PostgreSQL database, as --db or SQLUICE_DB names it.
 type Database struct {
-	Path string // of the SQLite file; empty for PostgreSQL
-	URL  string // of the PostgreSQL database, as given; it may hold a password
+	Path string // the path of the SQLite file; empty for PostgreSQL
+	URL  string // the URL of the PostgreSQL database, as given; it may hold a password
 }
 
 // Postgres reports whether d is a PostgreSQL database.

@@ -14,7 +14,7 @@ import (
 
 const (
 	latencyJobs  = 200
-	latencyWarm  = 10 // jobs before them that do not count
+	latencyWarm  = 10 // warm-up jobs, which are not measured
 	latencyEvery = 20 * time.Millisecond
 	latencySlots = 10
 

@@ -32,7 +32,7 @@ type Line struct {
 	P999          float64 `json:"p999_ms,omitempty"`
 	CPUSeconds    float64 `json:"cpu_seconds"`
 	Seconds       float64 `json:"seconds"`
-	PeakRSS       float64 `json:"peak_rss_mb,omitempty"` // of the largest process
+	PeakRSS       float64 `json:"peak_rss_mb,omitempty"` // the peak of the largest process
 	LeastShare    float64 `json:"least_share,omitempty"` // the least number of jobs of a process, relative to the fair share
 	Errors        int64   `json:"errors"`
 	Duplicates    int64   `json:"duplicates"` // starts of a job beyond its first

@@ -16,7 +16,7 @@ import (
 // Process is one of the other processes of a run: see [Host.Child].
 type Process struct {
 	Client      *jobs.Client
-	Concurrency int       // handlers at once in a drain
+	Concurrency int       // the number of concurrent handlers in a drain
 	In          io.Reader // a line starts the process, and the end of the input ends it
 	Print       func(format string, args ...any) error
 	Log         *slog.Logger

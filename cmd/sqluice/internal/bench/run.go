@@ -15,16 +15,16 @@ import (
 // Load is the size of a run, and its form of output.
 type Load struct {
 	Jobs        int
-	Concurrency int // handlers at once in a process
+	Concurrency int // the number of concurrent handlers of a process
 	Payload     int // bytes
 	Processes   int
-	Durability  string // of SQLite: normal or full
+	Durability  string // the durability of SQLite: normal or full
 	AsJSON      bool
 }
 
 // Host holds the functions and settings of the command for a run.
 type Host struct {
-	Version string          // of the program
+	Version string          // the version of the program
 	Options []sqlite.Option // the options for the durability
 	Log     *slog.Logger
 

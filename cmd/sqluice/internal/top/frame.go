@@ -16,13 +16,13 @@ const maxFailures = 50
 
 // Frame is the state of the queue at one time, and the document of `sqluice top --json`.
 type Frame struct {
-	At       time.Time             `json:"at"` // by the clock of the database, which ages relate to
+	At       time.Time             `json:"at"` // the time of the frame, by the database's clock; ages are relative to it
 	Jobs     map[jobs.Status]int64 `json:"jobs"`
 	Oldest   time.Time             `json:"oldest_pending,omitzero"` // the due time of the pending job that waits longest, paused queues and kinds left out
 	Queues   []Queue               `json:"queues"`
 	Workers  []inspect.WorkerInfo  `json:"workers"`
 	Failures []jobs.Job            `json:"failures"` // the latest first
-	History  inspect.History       `json:"history"`  // of the last hour, by the minute
+	History  inspect.History       `json:"history"`  // the history of the last hour, by the minute
 }
 
 // Queue is a queue with its failed and done jobs and the due time of its oldest pending job.
