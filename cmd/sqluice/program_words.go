@@ -24,7 +24,7 @@ func splitWords(line string) ([]string, error) {
 		case '\\':
 			i++
 			if i == len(line) {
-				return nil, errors.New("a backslash at the end escapes nothing")
+				return nil, errors.New("the backslash at the end has no character after it: remove it, or write two")
 			}
 			word.WriteByte(line[i])
 			inWord = true

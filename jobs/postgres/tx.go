@@ -93,7 +93,7 @@ func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
 	return translate(err)
 }
 
-var errForeignTx = errors.New("the transaction is not one made by postgres.Tx or postgres.SQLTx")
+var errForeignTx = errors.New("the transaction was not made by postgres.Tx or postgres.SQLTx: make it with one of them")
 
 var errNilTx = errors.New("the transaction is nil: begin one first")
 

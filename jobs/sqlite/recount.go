@@ -30,7 +30,7 @@ type recounts struct {
 }
 
 // errRecounting is a temporary error: another recount of the database is running.
-var errRecounting = fmt.Errorf("%w: another recount of the database is under way", jobs.ErrBusy)
+var errRecounting = fmt.Errorf("%w: another recount of the database runs: try again when it has ended", jobs.ErrBusy)
 
 // Recount implements [engine.Store]. It reads all jobs in one read transaction, while others write, and then adds what the
 // counts lack as notes in a short write. That is exact, because every change of a job adds its own difference to the counts:

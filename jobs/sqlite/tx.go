@@ -100,7 +100,7 @@ func (transactions) AnnounceCommit(context.Context, jobs.Tx, core.Signal, string
 func (j transactions) Join(tx jobs.Tx) (db.Querier, error) {
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
-		return nil, errors.New("the transaction is not one made by sqlite.Tx")
+		return nil, errors.New("the transaction was not made by sqlite.Tx: make it with sqlite.Tx")
 	}
 	if t.tx == nil {
 		return nil, errNilTx

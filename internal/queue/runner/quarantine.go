@@ -65,7 +65,7 @@ func (n quarantine) putOff(ctx context.Context, q db.Querier, t *turn, _ string,
 		delay := min(time.Duration(1+a.job.Uncounted)*time.Second, lastChanceMost)
 		end := &lifecycle.End{Job: &a.job, Fate: lifecycle.FateSnooze, Delay: delay}
 		if err := lifecycle.Snooze(ctx, q, n.env.store.Now(), end, t.made); err != nil {
-			return nil, fmt.Errorf("postpone a job that the next crash fails: %w", err)
+			return nil, fmt.Errorf("postpone job %d, which the next crash fails: %w", a.job.ID, err)
 		}
 	}
 	return kept, nil

@@ -103,7 +103,7 @@ func waitForJobs(ctx context.Context, client *jobs.Client, log *slog.Logger, rep
 		now := time.Now()
 		var sent struct{ At int64 }
 		if err := json.Unmarshal(payload, &sent); err != nil {
-			return fmt.Errorf("the payload of a job of the bench: %w", err)
+			return fmt.Errorf("decode the payload of a bench job: %w", err)
 		}
 		reporting.Lock()
 		defer reporting.Unlock()
