@@ -52,7 +52,7 @@ func (h *Handler) functions(names map[string]string) template.FuncMap {
 		"brief":        brief,
 		"oneLine":      func(s string) string { return clip(strings.Join(strings.Fields(s), " "), 160) },
 		"statuses":     jobs.Statuses,
-		"title":        func(s jobs.Status) string { return strings.ToUpper(string(s[:1])) + string(s[1:]) },
+		"title":        title,
 		"plural":       plural,
 		"onHost":       onHost,
 		"percent":      percent,
@@ -248,4 +248,12 @@ func top(c chart.Chart) string {
 		return span(time.Duration(c.Most() * float64(time.Millisecond)))
 	}
 	return number(int64(c.Most()))
+}
+
+// title returns a status with a capital letter. A row that was written without the CHECKs may have an empty one.
+func title(s jobs.Status) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(string(s[:1])) + string(s[1:])
 }
