@@ -94,8 +94,8 @@ type Config struct {
 
 	// HistoryNames bounds the history, whose rows grow with the names of queues and kinds: it is the number of queues, of kinds, and of
 	// pairs of the two with their own rows in each quarter of an hour; 500 when 0. Names that end jobs first take precedence, and within a
-	// few seconds those that end most. All others are added up as the queue, or kind, _other. Sums over all are exact. Each runner uses its
-	// own bound: give all of a database the same.
+	// few seconds the names that end the most jobs. All others are added up as the queue, or kind, _other. Sums over all are exact. Each
+	// runner uses its own bound: give all of a database the same.
 	HistoryNames int
 
 	// Undeclared makes the runner declare nothing about its kinds: their handlers are for jobs of other programs, which declare their

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/types"
-	"os"
 	"slices"
 	"strings"
 )
@@ -70,11 +68,7 @@ func converter(conversions []conversion, folder, to, head string, names func(con
 			return err
 		}
 	}
-	source, err := format.Source(out.Bytes())
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, source, 0o644)
+	return writeSource(&out, to)
 }
 
 // convert writes the function of a conversion.

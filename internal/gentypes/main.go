@@ -65,7 +65,12 @@ func aliases(from, to string) error {
 		fmt.Fprintf(&out, "%s = sqlite.%s\n", name, name)
 	}
 	fmt.Fprintln(&out, ")")
-	source, err := format.Source(out.Bytes())
+	return writeSource(&out, to)
+}
+
+// writeSource formats Go source and writes it to a file.
+func writeSource(text *bytes.Buffer, to string) error {
+	source, err := format.Source(text.Bytes())
 	if err != nil {
 		return err
 	}

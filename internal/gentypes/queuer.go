@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,14 +62,6 @@ import (
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 `
-
-func writeSource(text *bytes.Buffer, to string) error {
-	source, err := format.Source(text.Bytes())
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, source, 0o644)
-}
 
 // generatedMethods returns the methods of Queries by name.
 func generatedMethods(folder string) (map[string]*ast.FuncDecl, error) {

@@ -46,7 +46,7 @@ func (c claims) inSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParam
 	only := c.writer.writes.only
 	rows, err := listClaimableJobs(ctx, c.writer.writes.stmts, listClaimableJobsParamsOf(arg), rows)
 	if err != nil || len(rows) == 0 {
-		return nil, err
+		return rows, err // the caller keeps the memory of the empty list
 	}
 	ids := core.Map(rows, func(row db.ClaimJobsRow) int64 { return row.ID })
 	started, err := inRanges(ids, func(r core.IDRange) (int64, error) {
@@ -80,13 +80,13 @@ func heldJobs(ctx context.Context, q db.Querier, worker int64, rows []db.ClaimJo
 	return held, nil
 }
 
-// HasClaimableJobs implements [engine.Store].
+// HasClaimableJobs implements [engine.Claims].
 func (c claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error) {
 	n, err := q.HasClaimableJobs(ctx, arg)
 	return n > 0, err
 }
 
-// ClaimableQueues implements [engine.Store].
+// ClaimableQueues implements [engine.Claims].
 func (c claims) ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []string) ([]string, error) {
 	return engine.ClaimableQueues(ctx, q, kinds, queues)
 }

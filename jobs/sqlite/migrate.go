@@ -310,7 +310,7 @@ func (s *migrator) migrateFrom(ctx context.Context, have int64, down bool, run f
 	return nil
 }
 
-// up runs all missing migrations and returns the names of those that ran. While it creates a new schema, a file in
+// up runs all missing migrations and returns the names of the ones that it ran. While it creates a new schema, a file in
 // the side folder marks this: a process that finds the mark after a kill may continue.
 func (s *migrator) up(ctx context.Context, p *goose.Provider) ([]string, error) {
 	found, err := s.Schema(ctx)

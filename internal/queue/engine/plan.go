@@ -139,3 +139,9 @@ func (c Claimer) Listed(claim QueueClaim, now time.Time) db.ClaimListedJobsParam
 		WorkerID: c.WorkerID, LeaseUntil: core.Micros(now.Add(c.Lease)), Now: core.Micros(now), Queue: claim.Queue, Ids: core.JSONIDs(claim.IDs),
 	}
 }
+
+// ClaimListed claims listed jobs by the Querier of a cycle's transaction.
+func (c Claimer) ClaimListed(ctx context.Context, q db.Querier, claim QueueClaim, now time.Time) ([]db.ClaimJobsRow, error) {
+	listed, err := q.ClaimListedJobs(ctx, c.Listed(claim, now))
+	return core.Map(listed, func(row db.ClaimListedJobsRow) db.ClaimJobsRow { return db.ClaimJobsRow(row) }), err
+}

@@ -109,13 +109,9 @@ func look(ctx context.Context, q db.Querier, out *Outcome) (err error) {
 }
 
 // claim claims jobs of one queue.
-func claim(ctx context.Context, q db.Querier, own Statements, by Claimer, c QueueClaim, out *Outcome) (rows []db.ClaimJobsRow, err error) {
+func claim(ctx context.Context, q db.Querier, own Statements, by Claimer, c QueueClaim, out *Outcome) ([]db.ClaimJobsRow, error) {
 	if c.IDs == nil {
 		return own.ClaimJobs(ctx, q, by.Params(c, out.Now, 0), c.Rows[:0])
 	}
-	listed, err := q.ClaimListedJobs(ctx, by.Listed(c, out.Now))
-	for _, row := range listed {
-		rows = append(rows, db.ClaimJobsRow(row))
-	}
-	return rows, err
+	return by.ClaimListed(ctx, q, c, out.Now)
 }

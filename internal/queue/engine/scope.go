@@ -14,19 +14,6 @@ import (
 // Func is a function that runs statements.
 type Func = func(context.Context, db.Querier) error
 
-// InOrder runs functions one after another, until one fails. A nil function has nothing to do.
-func InOrder(ctx context.Context, q db.Querier, fns []Func) error {
-	for _, fn := range fns {
-		if fn == nil {
-			continue
-		}
-		if err := fn(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // InsertFunc is a function that runs statements that insert jobs into one queue. It reports whether they inserted any.
 type InsertFunc = func(context.Context, db.Querier) (inserted bool, err error)
 

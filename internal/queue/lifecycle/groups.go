@@ -140,11 +140,7 @@ func (f *finisher) dropped(ctx context.Context, group []*End, removed []int64) e
 
 // ids returns the ids of the ends' jobs.
 func ids(ends []*End) []int64 {
-	list := make([]int64, len(ends))
-	for i, e := range ends {
-		list[i] = e.Job.ID
-	}
-	return list
+	return core.Map(ends, func(e *End) int64 { return e.Job.ID })
 }
 
 // Fences returns the JSON list [[id, attempt], ...], or [[id, attempt, result], ...] when there are results.

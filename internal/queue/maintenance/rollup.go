@@ -98,14 +98,6 @@ func (r *Rollup) Add(durations stats.Durations) {
 	r.noted = true
 }
 
-// AddJob records the waiting and running time of one job that ended at a time.
-func (r *Rollup) AddJob(queue, kind string, at time.Time, waited, ran time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.durations.Add(queue, kind, at, waited, ran)
-	r.noted = true
-}
-
 func (r *Rollup) addUp(ctx context.Context) error {
 	durations, noted := r.take()
 	if !noted {

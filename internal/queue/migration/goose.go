@@ -35,7 +35,7 @@ func (s Set) Provider(dialect goose.Dialect, pool *stdsql.DB) (*goose.Provider, 
 		goose.WithAllowOutofOrder(true)) // an application's versions are above all later ones of the project
 }
 
-// RunUp runs the missing migrations and returns the names of those that ran.
+// RunUp runs the missing migrations and returns the names of the ones that it ran.
 func RunUp(ctx context.Context, p *goose.Provider) (names []string, err error) {
 	results, err := p.Up(ctx)
 	for _, r := range results {

@@ -153,10 +153,8 @@ func (r *refusals) recordOld(old []*Attempt, stopping, alone bool) (again []*Att
 // promoteListed makes due jobs pending, except refused ones.
 func (r *refusals) promoteListed(ctx context.Context, did *afterSplit) (promoted int, err error) {
 	store := r.env.store
-	var ids []int64
-	err = store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		ids, err = q.ListDueJobIDs(ctx, db.ListDueJobIDsParams{Now: core.Micros(store.Now()), N: promoteMost})
-		return err
+	ids, err := core.Value(ctx, store.Read, func(ctx context.Context, q db.Querier) ([]int64, error) {
+		return q.ListDueJobIDs(ctx, db.ListDueJobIDsParams{Now: core.Micros(store.Now()), N: promoteMost})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("list due jobs: %w", err)
@@ -168,18 +166,13 @@ func (r *refusals) promoteListed(ctx context.Context, did *afterSplit) (promoted
 // claimListed claims up to n jobs of a queue, except refused ones, and starts them.
 func (r *refusals) claimListed(ctx context.Context, p plan, did *afterSplit, queue string, n int64) (claimed int, err error) {
 	store := r.env.store
-	var rows []db.PeekJobsRow
-	err = store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		rows, err = q.PeekJobs(ctx, db.PeekJobsParams{Kinds: r.env.kinds, Queue: queue, Now: core.Micros(store.Now()), N: n})
-		return err
+	rows, err := core.Value(ctx, store.Read, func(ctx context.Context, q db.Querier) ([]db.PeekJobsRow, error) {
+		return q.PeekJobs(ctx, db.PeekJobsParams{Kinds: r.env.kinds, Queue: queue, Now: core.Micros(store.Now()), N: n})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("list claimable jobs: %w", err)
 	}
-	ids := make([]int64, len(rows))
-	for i, row := range rows {
-		ids[i] = row.ID
-	}
+	ids := core.Map(rows, func(row db.PeekJobsRow) int64 { return row.ID })
 	claimed, err = r.inParts(ctx, ids, refusal.Claim, func(part []int64) plan {
 		return plan{
 			claimIDs: part, due: p.due,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
@@ -25,10 +26,7 @@ func (c *committer) recordSplit(ended []*Attempt, stopping bool) (again []*Attem
 	if c.env.writing.Err() != nil {
 		return ended, context.Cause(c.env.writing)
 	}
-	ids := make([]int64, len(ended))
-	for i, a := range ended {
-		ids[i] = a.job.ID
-	}
+	ids := core.Map(ended, func(a *Attempt) int64 { return a.job.ID })
 	locked, err := lifecycle.Locked(c.env.writing, c.env.store, ids)
 	if err != nil {
 		return ended, err

@@ -84,15 +84,7 @@ func (l *lanes) Claim(ctx context.Context, q db.Querier, by engine.Claimer, clai
 	if _, err := q.PromoteListedJobs(ctx, engine.Promote{IDs: claim.IDs}.Listed(now)); err != nil {
 		return nil, err
 	}
-	listed, err := q.ClaimListedJobs(ctx, by.Listed(claim, now))
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]db.ClaimJobsRow, len(listed))
-	for i, row := range listed {
-		rows[i] = db.ClaimJobsRow(row)
-	}
-	return rows, nil
+	return by.ClaimListed(ctx, q, claim, now)
 }
 
 // HasUnfinished implements [runner.Source].
@@ -157,6 +149,14 @@ func (f *fixture) runLanes(ctx context.Context, l *lanes, drain bool, registry *
 	})
 }
 
+// dueJob returns the columns of a job that is due now.
+func (f *fixture) dueJob(kind string) db.EnqueueKeylessJobParams {
+	now := core.Micros(engine.StoreOf(f.client.Store()).Now())
+	return db.EnqueueKeylessJobParams{
+		Kind: kind, Queue: jobs.DefaultQueue, Payload: "{}", Status: string(jobs.StatusPending), MaxAttempts: 3, RunAfter: now, Now: now,
+	}
+}
+
 // A drain runs the jobs of all sources, the best first by priority, and lets each lane run one job at a time.
 func testLanes(f *fixture) {
 	l := f.lanesOf(4)
@@ -181,14 +181,15 @@ func testLanes(f *fixture) {
 	want(f, "the largest number of jobs of a lane at once", slices.Max(l.most[:]), 0)
 }
 
-// With several slots each lane still runs one job at a time, and jobs without a lane fill the others.
+// With several slots each lane still runs one job at a time, and jobs without a lane fill the others. The idle worker then accepts a job
+// during its enqueue.
 func testLanesBesideHandover(f *fixture) {
-	l := f.lanesOf(6)
+	l, registry := f.lanesOf(6), &runner.Registry{}
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	ran := make(chan jobs.Job, 100)
 	done := make(chan error, 1)
-	go func() { done <- f.runLanes(ctx, l, false, &runner.Registry{}, 4, func(job jobs.Job) { ran <- job }) }()
+	go func() { done <- f.runLanes(ctx, l, false, registry, 4, func(job jobs.Job) { ran <- job }) }()
 	for range 20 {
 		f.enqueue("k")
 	}
@@ -196,6 +197,14 @@ func testLanesBesideHandover(f *fixture) {
 	for range 38 {
 		kinds[receive(f, "a job", ran).Kind]++
 	}
+	f.eventually("the idle worker accepts a job", func() bool {
+		ids, accepted, err := registry.HandOver(ctx, engine.Insert{Job: f.dueJob("k")})
+		if accepted {
+			f.must(err)
+			want(f, "the handed-over job", receive(f, "the handed-over job", ran).ID, ids[0])
+		}
+		return accepted
+	})
 	cancel()
 	f.must(<-done)
 	want(f, "jobs of lanes", kinds["lane"], 18)
