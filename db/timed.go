@@ -440,6 +440,13 @@ func (q timed) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParam
 	return value, err
 }
 
+func (q timed) ExcuseUnstartedJobs(ctx context.Context, arg int64) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ExcuseUnstartedJobs(ctx, arg)
+	q.hook("ExcuseUnstartedJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]ExpireJobsRow, error) {
 	began := time.Now()
 	value, err := q.own.ExpireJobs(ctx, arg)

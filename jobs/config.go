@@ -50,9 +50,10 @@ type Config struct {
 	// once; 10 of [DefaultQueue] when empty. [Runner.SetQueue] changes them later.
 	Queues map[string]int
 
-	// Ahead is the largest number of jobs of each queue to claim, where jobs are short, before a slot is free for them, so
-	// that no slot waits for the database; at most 1000, and none when 0. More of them make a worker's transactions longer.
-	// A job that has waited for 100 ms is released, and its claim does not count.
+	// Ahead is the largest number of jobs of each queue to claim, where jobs are short, before a slot is free for them, so that no slot
+	// waits for the database: 4 for each slot, but at most 1000, when 0, and none when negative. More of them make a worker's transactions
+	// longer. A job that has waited for 100 ms is released, and its claim does not count. Nor does the end of the process count as an
+	// attempt of a job that may not have started.
 	Ahead int
 
 	// Name is the worker's name among the live ones; host, process id and a random part when empty.
@@ -166,7 +167,7 @@ func (c Config) valueFaults() []error {
 		{c.StopTimeout >= 0, "StopTimeout", c.StopTimeout.String(), "not be negative"},
 		{c.Timeout >= 0, "Timeout", c.Timeout.String(), "not be negative"},
 		{c.StuckAfter >= 0, "StuckAfter", c.StuckAfter.String(), "not be negative"},
-		{c.Ahead >= 0 && c.Ahead <= runner.ClaimMost, "Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be between 0 and %d", runner.ClaimMost)},
+		{c.Ahead <= runner.ClaimMost, "Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be at most %d", runner.ClaimMost)},
 		{c.MaxCrashes >= 0, "MaxCrashes", fmt.Sprint(c.MaxCrashes), "not be negative"},
 		{c.OnBoot == OnBootPending || c.OnBoot == OnBootFailed, "OnBoot", fmt.Sprint(int(c.OnBoot)), "be OnBootPending or OnBootFailed"},
 		{isRetention(kept.Done), "Retention.Done", kept.Done.String(), "be positive or Forever"},

@@ -147,7 +147,9 @@ func TestJobsReadableShowsTimesAsText(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("the view shows\n%v, want\n%v", got, want)
 		}
-		if view, table := columns(t, pool, "sqluice_jobs_readable"), columns(t, pool, "sqluice_jobs"); !reflect.DeepEqual(view, table) {
+		view, table := columns(t, pool, "sqluice_jobs_readable"), columns(t, pool, "sqluice_jobs")
+		delete(table, "prefetched") // a mark of the queue's own
+		if !reflect.DeepEqual(view, table) {
 			t.Errorf("the view has the columns\n%v, the table\n%v", view, table)
 		}
 	})

@@ -66,6 +66,7 @@ type workFlags struct {
 	env         []string       // names of variables that programs get
 	queues      map[string]int // 0 means concurrency
 	concurrency int
+	ahead       int
 	drain       bool
 	grace       time.Duration
 	stop        time.Duration
@@ -101,6 +102,7 @@ func (a *app) workCommand() *cobra.Command {
 	flags.Var(&envValue{&f.env}, "env", "pass this environment variable to the programs; may be repeated")
 	flags.Var(&queueValue{f.queues}, "queue", "claim jobs of this queue, N at the same time; may be repeated (default "+jobs.DefaultQueue+")")
 	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at the same time of a queue without its own number")
+	flags.Var(&intValue{&f.ahead, -1, 1000}, "ahead", "short jobs of a queue to claim before a slot is free: 0 is four for each slot, -1 none")
 	flags.BoolVar(&f.drain, "drain", false, "end when no job is pending, due or running")
 	flags.Var(&durationValue{value: &f.grace}, "grace", "how long jobs may continue after a stop")
 	flags.Var(&f.retry, "retry", "delays after failed attempts: 1s,1m,1h, the last one for all further ones; or doubled, 1s..1h (default: n^4 seconds)")
@@ -233,7 +235,7 @@ func outliveReaders() (undo func()) {
 // config returns the runner's config. A handler may take killAfter after the end of its context, and is not stuck before that.
 func (f *workFlags) config(log *slog.Logger) jobs.Config {
 	config := jobs.Config{
-		Queues: map[string]int{}, Name: f.name, Version: programVersion(), Grace: f.grace, StopTimeout: f.stop, Lease: f.lease,
+		Queues: map[string]int{}, Ahead: f.ahead, Name: f.name, Version: programVersion(), Grace: f.grace, StopTimeout: f.stop, Lease: f.lease,
 		StuckAfter: 2*killAfter + 5*time.Second, Logger: log, Undeclared: true, // programs declare their own kinds
 	}
 	for queue, n := range f.queues {

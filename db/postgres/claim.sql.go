@@ -11,7 +11,8 @@ import (
 
 const claimJobs = `-- name: ClaimJobs :many
 UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + 1,
-                worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL
+                worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL,
+                prefetched = CASE WHEN CAST($4 AS BIGINT) = 1 THEN attempt + 1 END
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
            an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
@@ -21,38 +22,38 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         FROM (
             SELECT COALESCE(r.value->>0, r.value#>>'{}') AS kind, COALESCE(CAST(r.value->>1 AS BIGINT), -2147483648) AS low,
                    COALESCE(CAST(r.value->>2 AS BIGINT), 2147483647) AS high
-            FROM (SELECT CAST(CAST($4 AS TEXT) AS jsonb) AS kinds, CAST(NULLIF(CAST($5 AS TEXT), '') AS jsonb) AS cursors) AS p
+            FROM (SELECT CAST(CAST($5 AS TEXT) AS jsonb) AS kinds, CAST(NULLIF(CAST($6 AS TEXT), '') AS jsonb) AS cursors) AS p
             CROSS JOIN LATERAL jsonb_array_elements(COALESCE(p.cursors->'between', p.kinds)) AS r (value)
         ) AS b
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = $6 AND i.kind = b.kind
-              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $6 AND h.kind = '')
-              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $6 AND g.kind = b.kind)
+            WHERE i.status = 'pending' AND i.queue = $7 AND i.kind = b.kind
+              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $7 AND h.kind = '')
+              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $7 AND g.kind = b.kind)
               AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= $1
-            ORDER BY i.priority DESC, i.run_after, i.id LIMIT $7
+            ORDER BY i.priority DESC, i.run_after, i.id LIMIT $8
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS j
         UNION ALL
         SELECT j.id, j.priority, j.run_after
-        FROM jsonb_array_elements(CAST(NULLIF($5, '') AS jsonb)->'from') AS f (value)
+        FROM jsonb_array_elements(CAST(NULLIF($6, '') AS jsonb)->'from') AS f (value)
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = $6 AND i.kind = f.value->>0
-              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $6 AND h.kind = '')
-              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $6 AND g.kind = f.value->>0)
+            WHERE i.status = 'pending' AND i.queue = $7 AND i.kind = f.value->>0
+              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $7 AND h.kind = '')
+              AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $7 AND g.kind = f.value->>0)
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= $1
-            ORDER BY i.run_after, i.id LIMIT $7
+            ORDER BY i.run_after, i.id LIMIT $8
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS j
     ) AS c
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
-      AND (CAST($8 AS BIGINT) = 0 OR $8
+      AND (CAST($9 AS BIGINT) = 0 OR $9
            <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT $7
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT $8
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
@@ -62,6 +63,7 @@ type ClaimJobsParams struct {
 	Now           int64  `json:"now"`
 	WorkerID      int64  `json:"worker_id"`
 	LeaseUntil    int64  `json:"lease_until"`
+	Prefetch      int64  `json:"prefetch"`
 	Kinds         string `json:"kinds"`
 	Cursors       string `json:"cursors"`
 	Queue         string `json:"queue"`
@@ -92,12 +94,13 @@ type ClaimJobsRow struct {
 // ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 // Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 // It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
-// cursors, when not empty, say where to begin, on PostgreSQL.
+// cursors, when not empty, say where to begin, on PostgreSQL. prefetch is 1 when n is more than the free slots.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimJobs,
 		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
+		arg.Prefetch,
 		arg.Kinds,
 		arg.Cursors,
 		arg.Queue,
@@ -142,14 +145,15 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 
 const claimListedJobs = `-- name: ClaimListedJobs :many
 UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt + 1,
-                worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL
+                worker_id = CAST($2 AS BIGINT), lease_until = CAST($3 AS BIGINT), started_at = $1, finished_at = NULL,
+                prefetched = CASE WHEN CAST($4 AS BIGINT) = 1 THEN attempt + 1 END
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.id = ANY (CAST((SELECT sqluice_ids($4)) AS BIGINT[]))
-      AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = $5 AND j.run_after <= $1
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids($5)) AS BIGINT[]))
+      AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = $6 AND j.run_after <= $1
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $5 AND h.kind = '')
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $5 AND g.kind = COALESCE(j.kind, ''))
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $6 AND h.kind = '')
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $6 AND g.kind = COALESCE(j.kind, ''))
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -160,6 +164,7 @@ type ClaimListedJobsParams struct {
 	Now        int64  `json:"now"`
 	WorkerID   int64  `json:"worker_id"`
 	LeaseUntil int64  `json:"lease_until"`
+	Prefetch   int64  `json:"prefetch"`
 	Ids        string `json:"ids"`
 	Queue      string `json:"queue"`
 }
@@ -191,6 +196,7 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
+		arg.Prefetch,
 		arg.Ids,
 		arg.Queue,
 	)

@@ -365,7 +365,7 @@ const importJobs = `-- name: ImportJobs :execrows
 INSERT INTO sqluice_jobs (id, queue, kind, payload, max_attempts, timeout, status, priority, run_after, start_by,
                   successor_at, attempt, uncounted, crashes, worker_id, lease_until, cancel_requested_at, unique_key,
                   request_id, user_id, tags, metadata, progress, result, last_error, created_at, started_at,
-                  finished_at, updated_at)
+                  finished_at, updated_at, prefetched)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        CAST(e.value->>5 AS BIGINT), e.value->>6, CAST(e.value->>7 AS BIGINT), CAST(e.value->>8 AS BIGINT),
@@ -373,7 +373,7 @@ SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(
        CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT), CAST(e.value->>14 AS BIGINT),
        CAST(e.value->>15 AS BIGINT), CAST(e.value->>16 AS BIGINT), e.value->>17, e.value->>18, e.value->>19,
        e.value->>20, e.value->>21, e.value->>22, e.value->>23, e.value->>24, CAST(e.value->>25 AS BIGINT),
-       CAST(e.value->>26 AS BIGINT), CAST(e.value->>27 AS BIGINT), CAST(e.value->>28 AS BIGINT)
+       CAST(e.value->>26 AS BIGINT), CAST(e.value->>27 AS BIGINT), CAST(e.value->>28 AS BIGINT), CAST(e.value->>29 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 

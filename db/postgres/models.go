@@ -75,6 +75,8 @@ type Job struct {
 	FinishedAt *int64 `json:"finished_at"`
 	// what came of it: when the row was last written
 	UpdatedAt int64 `json:"updated_at"`
+	// by which worker: the attempt that was claimed with others before a slot was free for each; a running job may not have started
+	Prefetched *int64 `json:"prefetched"`
 }
 
 type JobAudit struct {

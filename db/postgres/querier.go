@@ -31,7 +31,7 @@ type Querier interface {
 	// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 	// Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 	// It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
-	// cursors, when not empty, say where to begin, on PostgreSQL.
+	// cursors, when not empty, say where to begin, on PostgreSQL. prefetch is 1 when n is more than the free slots.
 	ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error)
 	// ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
 	// them. It does not wait for rows that are locked (on SQLite none are).
@@ -152,6 +152,10 @@ type Querier interface {
 	// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.
 	// No row means that the queue is closed by a move.
 	EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error)
+	// ExcuseUnstartedJobs takes the attempt off the count of each stuck job that may not have started: its claim was of more jobs than there
+	// were free slots. It does so once: a job that was running when a process died before, or whose lease ran out before, is charged. So is one
+	// on its last attempt: such a job never waits for a slot. CountCrashes comes after it.
+	ExcuseUnstartedJobs(ctx context.Context, defaultAttempts int64) (int64, error)
 	// ExpireJobs ends those jobs of a JSON list of ids that were to start by now and were not. RecordExpiredJobs follows.
 	// It does not wait for rows that are locked (on SQLite none are).
 	ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]ExpireJobsRow, error)

@@ -11,19 +11,20 @@ import (
 
 const claimJobs = `-- name: ClaimJobs :many
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
-                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
+                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL,
+                prefetched = CASE WHEN CAST(?4 AS BIGINT) = 1 THEN attempt + 1 END
 WHERE id IN (
-    SELECT c.id FROM json_each(CAST(?4 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
+    SELECT c.id FROM json_each(CAST(?5 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
         SELECT j.id FROM sqluice_jobs AS j
-        WHERE CAST(?5 AS TEXT) = '' AND j.status = 'pending' AND j.queue = ?6 AND j.kind = k.value
+        WHERE CAST(?6 AS TEXT) = '' AND j.status = 'pending' AND j.queue = ?7 AND j.kind = k.value
           AND j.run_after <= ?1
-        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?7 AS BIGINT)
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?8 AS BIGINT)
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?6 AND h.kind IN ('', k.value))
-      AND (CAST(?8 AS BIGINT) = 0 OR ?8
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?7 AND h.kind IN ('', k.value))
+      AND (CAST(?9 AS BIGINT) = 0 OR ?9
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?7 AS BIGINT)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?8 AS BIGINT)
 )
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
@@ -33,6 +34,7 @@ type ClaimJobsParams struct {
 	Now           int64  `json:"now"`
 	WorkerID      int64  `json:"worker_id"`
 	LeaseUntil    int64  `json:"lease_until"`
+	Prefetch      int64  `json:"prefetch"`
 	Kinds         string `json:"kinds"`
 	Cursors       string `json:"cursors"`
 	Queue         string `json:"queue"`
@@ -63,12 +65,13 @@ type ClaimJobsRow struct {
 // ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 // Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 // It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
-// cursors, when not empty, say where to begin, on PostgreSQL.
+// cursors, when not empty, say where to begin, on PostgreSQL. prefetch is 1 when n is more than the free slots.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, claimJobs,
 		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
+		arg.Prefetch,
 		arg.Kinds,
 		arg.Cursors,
 		arg.Queue,
@@ -116,11 +119,12 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 
 const claimListedJobs = `-- name: ClaimListedJobs :many
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
-                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
-WHERE id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
-  AND COALESCE(status, '') = 'pending' AND queue = CAST(?5 AS TEXT) AND run_after <= ?1
+                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL,
+                prefetched = CASE WHEN CAST(?4 AS BIGINT) = 1 THEN attempt + 1 END
+WHERE id IN (SELECT e.value FROM json_each(CAST(?5 AS TEXT)) AS e)
+  AND COALESCE(status, '') = 'pending' AND queue = CAST(?6 AS TEXT) AND run_after <= ?1
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?5 AND h.kind IN ('', sqluice_jobs.kind))
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?6 AND h.kind IN ('', sqluice_jobs.kind))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
@@ -129,6 +133,7 @@ type ClaimListedJobsParams struct {
 	Now        int64  `json:"now"`
 	WorkerID   int64  `json:"worker_id"`
 	LeaseUntil int64  `json:"lease_until"`
+	Prefetch   int64  `json:"prefetch"`
 	Ids        string `json:"ids"`
 	Queue      string `json:"queue"`
 }
@@ -160,6 +165,7 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
+		arg.Prefetch,
 		arg.Ids,
 		arg.Queue,
 	)

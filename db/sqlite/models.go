@@ -45,6 +45,7 @@ type Job struct {
 	StartedAt         *int64  `json:"started_at"`
 	FinishedAt        *int64  `json:"finished_at"`
 	UpdatedAt         int64   `json:"updated_at"`
+	Prefetched        *int64  `json:"prefetched"`
 }
 
 type JobAudit struct {

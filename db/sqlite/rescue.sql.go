@@ -129,6 +129,30 @@ func (q *Queries) EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]E
 	return items, nil
 }
 
+const excuseUnstartedJobs = `-- name: ExcuseUnstartedJobs :execrows
+UPDATE sqluice_jobs SET uncounted = uncounted + 1
+WHERE status = 'running' AND finished_at IS NULL AND prefetched = attempt AND crashes = 0
+  AND attempt - uncounted < CASE WHEN max_attempts > 0 THEN max_attempts ELSE COALESCE((
+        SELECT k.max_attempts FROM sqluice_kind_settings AS k WHERE k.kind = sqluice_jobs.kind AND k.max_attempts > 0
+    ), CAST(?1 AS BIGINT)) END
+  AND EXISTS (
+    SELECT 1 FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND (e.cause = 'crash' OR e.cause = 'lost' AND NOT EXISTS (
+        SELECT 1 FROM sqluice_job_errors AS o WHERE o.job_id = e.job_id AND o.attempt < e.attempt AND o.cause = 'lost' LIMIT 1 OFFSET 0))
+    LIMIT 1 OFFSET 0)
+`
+
+// ExcuseUnstartedJobs takes the attempt off the count of each stuck job that may not have started: its claim was of more jobs than there
+// were free slots. It does so once: a job that was running when a process died before, or whose lease ran out before, is charged. So is one
+// on its last attempt: such a job never waits for a slot. CountCrashes comes after it.
+func (q *Queries) ExcuseUnstartedJobs(ctx context.Context, defaultAttempts int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, excuseUnstartedJobs, defaultAttempts)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const recordHeldJobs = `-- name: RecordHeldJobs :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, ?1, 'released', '' FROM sqluice_jobs AS j
@@ -153,6 +177,7 @@ SELECT j.id, j.attempt, j.worker_id, j.started_at, ?1,
        CASE WHEN w.end_reason = 'stopped' THEN 'the worker stopped without recording the end: worker '
             WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost'
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
+            || CASE WHEN j.prefetched = j.attempt THEN ', and the handler may not have started' ELSE '' END
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running' AND j.finished_at IS NULL
   AND (COALESCE(j.lease_until, 0) < CAST(?2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)

@@ -224,7 +224,7 @@ func (q *Queries) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatus
 }
 
 const listJobs = `-- name: ListJobs :many
-SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at, j.prefetched FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
 `
 
 // ListJobs lists the jobs of a JSON list of ids, the highest id first.
@@ -267,6 +267,7 @@ func (q *Queries) ListJobs(ctx context.Context, ids string) ([]Job, error) {
 			&i.StartedAt,
 			&i.FinishedAt,
 			&i.UpdatedAt,
+			&i.Prefetched,
 		); err != nil {
 			return nil, err
 		}

@@ -104,14 +104,16 @@ func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsPa
 
 const startJobRange = `-- name: StartJobRange :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
-                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
-WHERE id BETWEEN ?4 AND ?5 AND COALESCE(status, '') = 'pending'
+                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL,
+                prefetched = CASE WHEN CAST(?4 AS BIGINT) = 1 THEN attempt + 1 END
+WHERE id BETWEEN ?5 AND ?6 AND COALESCE(status, '') = 'pending'
 `
 
 type StartJobRangeParams struct {
 	Now        int64 `json:"now"`
 	WorkerID   int64 `json:"worker_id"`
 	LeaseUntil int64 `json:"lease_until"`
+	Prefetch   int64 `json:"prefetch"`
 	First      int64 `json:"first"`
 	Last       int64 `json:"last"`
 }
@@ -122,6 +124,7 @@ func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (i
 		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
+		arg.Prefetch,
 		arg.First,
 		arg.Last,
 	)
@@ -133,14 +136,16 @@ func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (i
 
 const startJobs = `-- name: StartJobs :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
-                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL
-WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
+                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL,
+                prefetched = CASE WHEN CAST(?4 AS BIGINT) = 1 THEN attempt + 1 END
+WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(?5 AS TEXT)) AS e)
 `
 
 type StartJobsParams struct {
 	Now        int64  `json:"now"`
 	WorkerID   int64  `json:"worker_id"`
 	LeaseUntil int64  `json:"lease_until"`
+	Prefetch   int64  `json:"prefetch"`
 	Ids        string `json:"ids"`
 }
 
@@ -150,6 +155,7 @@ func (q *Queries) StartJobs(ctx context.Context, arg StartJobsParams) (int64, er
 		arg.Now,
 		arg.WorkerID,
 		arg.LeaseUntil,
+		arg.Prefetch,
 		arg.Ids,
 	)
 	if err != nil {

@@ -31,7 +31,7 @@ var sharedConversions = []conversion{
 }
 
 var sqliteConversions = []conversion{
-	{from: "ClaimJobsParams", to: "ListClaimableJobsParams", dropped: []string{"LeaseUntil", "NoneDueBefore", "Cursors"}},
+	{from: "ClaimJobsParams", to: "ListClaimableJobsParams", dropped: []string{"LeaseUntil", "NoneDueBefore", "Cursors", "Prefetch"}},
 }
 
 // sharedConverter writes a function for each of sharedConversions, into package db.

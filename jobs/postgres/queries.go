@@ -317,6 +317,10 @@ func (q queries) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJob
 	return q.own.EnqueueKeylessJob(ctx, dbpostgres.EnqueueKeylessJobParams(arg))
 }
 
+func (q queries) ExcuseUnstartedJobs(ctx context.Context, arg int64) (int64, error) {
+	return q.own.ExcuseUnstartedJobs(ctx, arg)
+}
+
 func (q queries) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.ExpireJobsRow, error) {
 	rows, err := q.own.ExpireJobs(ctx, dbpostgres.ExpireJobsParams(arg))
 	if err != nil {

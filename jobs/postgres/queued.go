@@ -17,7 +17,7 @@ func queuedAddJobChanges(arg db.AddJobChangesParams) queued {
 }
 
 func queuedClaimJobs(arg db.ClaimJobsParams, into *[]db.ClaimJobsRow) queued {
-	return queued{name: "ClaimJobs", text: dbpostgres.ClaimJobsText, args: []any{arg.Now, arg.WorkerID, arg.LeaseUntil, arg.Kinds, arg.Cursors, arg.Queue, arg.N, arg.NoneDueBefore}, read: func(rows pgx.Rows) error {
+	return queued{name: "ClaimJobs", text: dbpostgres.ClaimJobsText, args: []any{arg.Now, arg.WorkerID, arg.LeaseUntil, arg.Prefetch, arg.Kinds, arg.Cursors, arg.Queue, arg.N, arg.NoneDueBefore}, read: func(rows pgx.Rows) error {
 		for rows.Next() {
 			var i db.ClaimJobsRow
 			if err := rows.Scan(&i.ID, &i.Kind, &i.Payload, &i.Priority, &i.RunAfter, &i.StartBy, &i.Attempt, &i.Uncounted, &i.MaxAttempts, &i.Crashes, &i.Timeout, &i.UniqueKey, &i.RequestID, &i.UserID, &i.Tags, &i.Metadata, &i.CreatedAt); err != nil {
@@ -30,7 +30,7 @@ func queuedClaimJobs(arg db.ClaimJobsParams, into *[]db.ClaimJobsRow) queued {
 }
 
 func queuedClaimListedJobs(arg db.ClaimListedJobsParams, into *[]db.ClaimJobsRow) queued {
-	return queued{name: "ClaimListedJobs", text: dbpostgres.ClaimListedJobsText, args: []any{arg.Now, arg.WorkerID, arg.LeaseUntil, arg.Ids, arg.Queue}, read: func(rows pgx.Rows) error {
+	return queued{name: "ClaimListedJobs", text: dbpostgres.ClaimListedJobsText, args: []any{arg.Now, arg.WorkerID, arg.LeaseUntil, arg.Prefetch, arg.Ids, arg.Queue}, read: func(rows pgx.Rows) error {
 		for rows.Next() {
 			var i db.ClaimJobsRow
 			if err := rows.Scan(&i.ID, &i.Kind, &i.Payload, &i.Priority, &i.RunAfter, &i.StartBy, &i.Attempt, &i.Uncounted, &i.MaxAttempts, &i.Crashes, &i.Timeout, &i.UniqueKey, &i.RequestID, &i.UserID, &i.Tags, &i.Metadata, &i.CreatedAt); err != nil {

@@ -51,10 +51,12 @@ func (c claims) inSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParam
 	ids := core.Map(rows, func(row db.ClaimJobsRow) int64 { return row.ID })
 	started, err := inRanges(ids, func(r core.IDRange) (int64, error) {
 		return only.StartJobRange(ctx, sqliteonly.StartJobRangeParams{
-			WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, First: r.First, Last: r.Last,
+			WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Prefetch: arg.Prefetch, First: r.First, Last: r.Last,
 		})
 	}, func(rest string) (int64, error) {
-		return only.StartJobs(ctx, sqliteonly.StartJobsParams{WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Ids: rest})
+		return only.StartJobs(ctx, sqliteonly.StartJobsParams{
+			WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Prefetch: arg.Prefetch, Ids: rest,
+		})
 	})
 	if err == nil && started != int64(len(rows)) {
 		rows, err = heldJobs(ctx, q, arg.WorkerID, rows)

@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/db/sqliteonly"
 )
 
-// listClaimableJobsParamsOf returns the parameters for the same jobs, without LeaseUntil, NoneDueBefore, Cursors.
+// listClaimableJobsParamsOf returns the parameters for the same jobs, without LeaseUntil, NoneDueBefore, Cursors, Prefetch.
 func listClaimableJobsParamsOf(p db.ClaimJobsParams) sqliteonly.ListClaimableJobsParams {
 	return sqliteonly.ListClaimableJobsParams{
 		Kinds:    p.Kinds,

@@ -13,7 +13,7 @@ import (
 
 // claimJobs is ClaimJobs, and appends its rows to a list.
 func claimJobs(ctx context.Context, q sqlite.DBTX, arg sqlite.ClaimJobsParams, list []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
-	rows, err := q.QueryContext(ctx, sqlite.ClaimJobsText, arg.Now, arg.WorkerID, arg.LeaseUntil, arg.Kinds, arg.Cursors, arg.Queue, arg.N, arg.NoneDueBefore)
+	rows, err := q.QueryContext(ctx, sqlite.ClaimJobsText, arg.Now, arg.WorkerID, arg.LeaseUntil, arg.Prefetch, arg.Kinds, arg.Cursors, arg.Queue, arg.N, arg.NoneDueBefore)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,21 @@ SELECT COUNT(CASE WHEN j.worker_id = CAST(@worker_id AS BIGINT) THEN 1 END) AS h
        CAST(COALESCE((SELECT MAX(b.id) FROM sqluice_workers AS b), 0) AS BIGINT) AS newest
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running' AND j.finished_at IS NULL;
 
+-- name: ExcuseUnstartedJobs :execrows
+-- ExcuseUnstartedJobs takes the attempt off the count of each stuck job that may not have started: its claim was of more jobs than there
+-- were free slots. It does so once: a job that was running when a process died before, or whose lease ran out before, is charged. So is one
+-- on its last attempt: such a job never waits for a slot. CountCrashes comes after it.
+UPDATE sqluice_jobs SET uncounted = uncounted + 1
+WHERE status = 'running' AND finished_at IS NULL AND prefetched = attempt AND crashes = 0
+  AND attempt - uncounted < CASE WHEN max_attempts > 0 THEN max_attempts ELSE COALESCE((
+        SELECT k.max_attempts FROM sqluice_kind_settings AS k WHERE k.kind = sqluice_jobs.kind AND k.max_attempts > 0
+    ), CAST(@default_attempts AS BIGINT)) END
+  AND EXISTS (
+    SELECT 1 FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND (e.cause = 'crash' OR e.cause = 'lost' AND NOT EXISTS (
+        SELECT 1 FROM sqluice_job_errors AS o WHERE o.job_id = e.job_id AND o.attempt < e.attempt AND o.cause = 'lost' LIMIT 1 OFFSET 0))
+    LIMIT 1 OFFSET 0);
+
 -- name: CountCrashes :execrows
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
 UPDATE sqluice_jobs SET crashes = crashes + 1

@@ -87,6 +87,7 @@ TABLE sqluice_jobs
     started_at sqluice_time
     finished_at sqluice_time
     updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+    prefetched bigint
 
 TABLE sqluice_moves
     direction text NOT NULL

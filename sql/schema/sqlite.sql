@@ -127,7 +127,8 @@ CREATE TABLE sqluice_jobs (
     created_at          INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
     started_at          INTEGER,                       -- when the last attempt began
     finished_at         INTEGER,                       -- when the job was done, failed or was cancelled
-    updated_at          INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
+    updated_at          INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000), prefetched
+    INTEGER /* the attempt that was claimed with others before a slot was free for each: a running job may not have started */,
     -- The rules.
     CONSTRAINT id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
     CHECK (queue = 'default' OR length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),

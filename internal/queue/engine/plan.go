@@ -73,7 +73,16 @@ type QueueClaim struct {
 	Queue string
 	N     int64
 	IDs   []int64
+	Ahead bool              // the claim may be of more jobs than there are free slots
 	Rows  []db.ClaimJobsRow // a buffer that the outcome gets for its rows; nil: the engine makes one
+}
+
+// prefetch returns Ahead as a statement takes it.
+func (c QueueClaim) prefetch() int64 {
+	if c.Ahead {
+		return 1
+	}
+	return 0
 }
 
 // Claimer identifies the worker that claims.
@@ -129,7 +138,7 @@ type Completed struct {
 func (c Claimer) Params(claim QueueClaim, now time.Time, noneDueBefore int64) db.ClaimJobsParams {
 	return db.ClaimJobsParams{
 		WorkerID: c.WorkerID, LeaseUntil: core.Micros(now.Add(c.Lease)), Now: core.Micros(now), Kinds: c.Kinds, Queue: claim.Queue, N: claim.N,
-		NoneDueBefore: noneDueBefore,
+		NoneDueBefore: noneDueBefore, Prefetch: claim.prefetch(),
 	}
 }
 
@@ -137,6 +146,7 @@ func (c Claimer) Params(claim QueueClaim, now time.Time, noneDueBefore int64) db
 func (c Claimer) Listed(claim QueueClaim, now time.Time) db.ClaimListedJobsParams {
 	return db.ClaimListedJobsParams{
 		WorkerID: c.WorkerID, LeaseUntil: core.Micros(now.Add(c.Lease)), Now: core.Micros(now), Queue: claim.Queue, Ids: core.JSONIDs(claim.IDs),
+		Prefetch: claim.prefetch(),
 	}
 }
 

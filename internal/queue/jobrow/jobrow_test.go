@@ -65,7 +65,8 @@ func TestEveryColumnIsAField(t *testing.T) {
 	}
 }
 
-// Each field of a job comes from a column, except the two that name the source of a setting, and each column becomes a field.
+// Each field of a job comes from a column, except the two that name the source of a setting, and each column becomes a field, except the mark
+// of a prefetched attempt.
 func TestColumnsAndFieldsAreAsMany(t *testing.T) {
 	fields := 0
 	for i := range reflect.TypeFor[jobtype.Job]().NumField() {
@@ -73,7 +74,7 @@ func TestColumnsAndFieldsAreAsMany(t *testing.T) {
 			fields++
 		}
 	}
-	if columns := reflect.TypeFor[db.Job]().NumField(); columns != fields-2 {
+	if columns := reflect.TypeFor[db.Job]().NumField(); columns-1 != fields-2 {
 		t.Errorf("a row has %d columns and a job %d fields", columns, fields)
 	}
 }

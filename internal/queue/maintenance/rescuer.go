@@ -236,6 +236,9 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 	if done.attempts, err = q.RecordStuckJobs(ctx, db.RecordStuckJobsParams{Now: now, LeaseBefore: before, Ids: ids}); err != nil || done.attempts == 0 {
 		return done, err
 	}
+	if _, err = q.ExcuseUnstartedJobs(ctx, jobtype.DefaultMaxAttempts); err != nil {
+		return done, err
+	}
 	if _, err = q.CountCrashes(ctx); err != nil {
 		return done, err
 	}

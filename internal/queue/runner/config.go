@@ -20,7 +20,7 @@ const ClaimMost = 1000
 
 // Config holds the settings of a run. jobs.Config documents the fields and fills in the defaults: a Config has none.
 type Config struct {
-	Prefetch     int    // the largest number of prefetched jobs of each queue
+	Prefetch     int    // the largest number of prefetched jobs of each queue; 0: prefetchEach for each slot; negative: none
 	Name         string // made of host and process id when empty
 	Version      string
 	Grace        time.Duration

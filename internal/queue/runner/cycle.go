@@ -138,7 +138,9 @@ func (c *cycle) enginePlan(now time.Time) engine.Plan {
 	for queue := range p.wants {
 		if n := p.pendingShare(queue); n > 0 {
 			c.queues = append(c.queues, queue)
-			x.Claims = append(x.Claims, engine.QueueClaim{Queue: queue, N: n, IDs: p.claimIDs, Rows: c.committer.rows.get(len(x.Claims))})
+			x.Claims = append(x.Claims, engine.QueueClaim{
+				Queue: queue, N: n, IDs: p.claimIDs, Ahead: p.wants[queue] > p.slots[queue], Rows: c.committer.rows.get(len(x.Claims)),
+			})
 		}
 	}
 	for _, f := range p.further {

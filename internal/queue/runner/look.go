@@ -196,6 +196,11 @@ func (o *lookout) share(ctx context.Context, p *plan) error {
 			if !offered {
 				continue
 			}
+			if n = min(n, p.slots[queue]); n == 0 {
+				delete(p.wants, queue)
+				continue
+			}
+			p.wants[queue] = n
 			pending, err := q.PeekJobs(ctx, db.PeekJobsParams{Kinds: e.kinds, Queue: queue, Now: core.Micros(e.store.Now()), N: n})
 			if err != nil {
 				return err

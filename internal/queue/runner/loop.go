@@ -139,9 +139,9 @@ func (l *loop) takeWork(stopping bool) plan {
 	return p
 }
 
-// demand returns the number of jobs that each queue that may have jobs could take, and the number of these that begin at once. worth says
-// that there is a cycle anyway. Callers hold the ledger's mutex.
-func (l *loop) demand(worth bool) (wants, free map[string]int64) {
+// demand returns the number of jobs that each queue that may have jobs could take, and the number of these that begin at once. ends
+// says that the cycle records ends. Callers hold the ledger's mutex.
+func (l *loop) demand(ends bool) (wants, free map[string]int64) {
 	wants, free = make(map[string]int64, len(l.lookout.claimable)), make(map[string]int64, len(l.lookout.claimable))
 	if l.committer.presence.workerID() == 0 || len(l.ledger.refused) >= refusedMost {
 		return wants, free // declared dead and not registered anew yet, or the ends of jobs could not be recorded
@@ -155,7 +155,7 @@ func (l *loop) demand(worth bool) (wants, free map[string]int64) {
 			delete(l.lookout.claimable, queue)
 			continue
 		}
-		n := min(q.wants(l.took, worth), l.batch.of(q.total))
+		n := min(q.wants(l.took, ends), l.batch.of(q.total))
 		if n = l.committer.steps.narrow(n, q.free(), l.slots.formerCrashes); n > 0 {
 			wants[queue], free[queue] = int64(n), int64(q.free())
 		}

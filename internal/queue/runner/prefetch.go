@@ -15,6 +15,9 @@ const (
 	// prefetchFor is the longest time that a prefetched job waits for its slot. Then it is given back, for other workers to run.
 	prefetchFor = 100 * time.Millisecond
 
+	// prefetchEach is the number of prefetched jobs for each slot of a queue, where the config does not set a number.
+	prefetchEach = 4
+
 	// prefetchPause is the number of cycles without prefetching after a cycle that had to give jobs back.
 	prefetchPause = 100
 
@@ -25,8 +28,8 @@ const (
 // prefetch holds the jobs of a queue that were claimed before a slot is free, so that no slot waits for the database, and
 // the bounds of their number.
 type prefetch struct {
-	jobs   []*Attempt // waiting for a slot
-	most   int
+	jobs   []*Attempt    // waiting for a slot
+	most   int           // as in the config
 	room   int           // the estimated number of jobs that may wait
 	brake  int           // from this value on the room grows slowly, because a larger room was too large before; 0 if it never was
 	paused int           // the number of coming cycles without prefetching
@@ -45,23 +48,31 @@ func (p *prefetch) capacity(slots int, busy, reserved bool, cycle time.Duration)
 	if p.pace <= 0 || reserved {
 		return 0
 	}
-	p.adapt(busy, slots)
+	p.adapt(busy, slots, p.limit(slots))
 	most := min(p.room, prefetchBytes/max(p.weight, 1))
 	// Enough to keep the slots busy during two cycles: none where jobs are slow.
 	return int(min(float64(most), float64(slots)*float64(2*cycle)/float64(p.pace)))
 }
 
+// limit returns the largest number of jobs that may ever wait for one of a queue's slots.
+func (p *prefetch) limit(slots int) int {
+	if p.most == 0 {
+		return min(prefetchEach*slots, ClaimMost)
+	}
+	return max(p.most, 0)
+}
+
 // adapt raises the room when slots ran out of jobs, and lowers it when jobs waited longer than prefetchGoal, for example because
 // the machine is busy or because jobs have become slower.
-func (p *prefetch) adapt(busy bool, step int) {
+func (p *prefetch) adapt(busy bool, step, limit int) {
 	switch {
 	case p.late > prefetchGoal:
 		p.room = int(float64(p.room) * float64(prefetchGoal) / float64(p.late))
 	case busy:
 	case p.brake > 0 && p.room >= p.brake:
-		p.room = min(p.room+step, p.most)
+		p.room = min(p.room+step, limit)
 	default:
-		p.room = min(max(2*p.room, step), p.most)
+		p.room = min(max(2*p.room, step), limit)
 	}
 	p.late = 0
 }

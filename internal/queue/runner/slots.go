@@ -213,15 +213,14 @@ func (s *queueSlots) isRemoved() bool {
 // free returns the number of slots without a job.
 func (s *queueSlots) free() int { return max(0, s.total-s.active-s.reserved) }
 
-// wants returns the number of further jobs that the queue takes when a cycle takes this long. A cycle without other work is worth
-// half of the jobs that may wait.
-func (s *queueSlots) wants(cycle time.Duration, worth bool) int {
-	waiting := s.prefetch.capacity(s.total, s.active == s.total, s.reserved > 0, cycle)
-	n := s.total + waiting - s.active - s.reserved - len(s.prefetch.jobs)
-	if n <= 0 || !worth && n <= waiting/2 {
-		return 0
+// wants returns the number of further jobs that the queue takes when a cycle takes this long. A cycle that records no end only fills free
+// slots: no job has just made place for another one, and a claim within the free slots may take one round trip.
+func (s *queueSlots) wants(cycle time.Duration, ends bool) int {
+	if !ends {
+		return s.free()
 	}
-	return n
+	waiting := s.prefetch.capacity(s.total, s.active == s.total, s.reserved > 0, cycle)
+	return max(0, s.total+waiting-s.active-s.reserved-len(s.prefetch.jobs))
 }
 
 // accept adds a claimed job. It returns false when the job waits for a slot.

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -20,6 +21,9 @@ var aheadTests = []test{
 	{"Goexit", testAheadGoexit},
 	{"TimeBeginsWithTheHandler", testAheadTimeout},
 	{"NoRiskyJobWaits", testAheadRisky},
+	{"CrashChargesNoWaitingJob", testAheadCrash},
+	{"LostLeaseIsExcusedOnce", testAheadLost},
+	{"NegativeIsNone", testAheadNone},
 }
 
 // addMany adds jobs with the payload {}.
@@ -141,6 +145,62 @@ func testAheadTimeout(f *fixture) {
 			return nil
 		}))
 	want(f, "status", f.get(behind[0]).Status, jobs.StatusDone)
+}
+
+// testAheadCrash: the first crash costs no attempt of a job that may not have started, and the second one does: such a job has started. A job
+// on its last attempt has started as well.
+func testAheadCrash(f *fixture) {
+	last := f.enqueue("k", jobs.MaxAttempts(1))
+	two := f.enqueue("k", jobs.MaxAttempts(2))
+	for i, death := range []struct {
+		status    jobs.Status // afterwards
+		uncounted int
+	}{{jobs.StatusPending, 1}, {jobs.StatusPending, 1}, {jobs.StatusFailed, 1}} {
+		g := f.ghost("doomed", time.Hour)
+		g.prefetch(int64(2-min(i, 1)), time.Hour)
+		g.die()
+		f.must(inspect.New(f.client).RescueGone(f.ctx, quiet()))
+		job := f.get(two)
+		want(f, "status", job.Status, death.status)
+		want(f, "attempt", job.Attempt, i+1)
+		want(f, "attempts that do not count", job.Uncounted, death.uncounted)
+		want(f, "crashes", job.Crashes, i+1)
+	}
+	for _, e := range f.errors(two) {
+		want(f, "error", e.Message, "the process ended: worker doomed, and the handler may not have started")
+	}
+	job := f.get(last)
+	want(f, "status of the job with one attempt", job.Status, jobs.StatusFailed)
+	want(f, "its attempts that do not count", job.Uncounted, 0)
+}
+
+// testAheadLost: a lease that ran out costs no attempt of a job that may not have started, the first time.
+func testAheadLost(f *fixture) {
+	id := f.enqueue("k")
+	for i := range 2 {
+		g := f.ghost(fmt.Sprint("stopped ", i), -time.Second) // it holds its lock, but has not renewed its lease
+		g.prefetch(1, -time.Second)
+		f.must(inspect.New(f.client).RescueGone(f.ctx, quiet()))
+		f.must(g.release(true))
+	}
+	job := f.get(id)
+	want(f, "attempt", job.Attempt, 2)
+	want(f, "attempts that do not count", job.Uncounted, 1)
+	want(f, "crashes", job.Crashes, 0)
+}
+
+// testAheadNone: with a negative Ahead no job is claimed before a slot is free for it.
+func testAheadNone(f *fixture) {
+	f.addMany("short", 200)
+	var handlers atomic.Int64
+	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 3}, Ahead: -1}, on("short", func(context.Context, jobs.Job) error {
+		handlers.Add(1)
+		if running := f.list(inspect.Filter{Status: jobs.StatusRunning}); len(running) > 3 {
+			f.Errorf("%d jobs run, and there are 3 slots", len(running))
+		}
+		return nil
+	}))
+	want(f, "handlers that ran", handlers.Load(), int64(200))
 }
 
 // testAheadRisky: a job that a crash would fail does not wait for a slot, and no job waits beside one that may cause a

@@ -67,12 +67,28 @@ func (g *ghost) claim(n int64, lease time.Duration) []db.ClaimJobsRow {
 	return rows
 }
 
+// prefetch does so with more jobs than free slots.
+func (g *ghost) prefetch(n int64, lease time.Duration) {
+	g.f.Helper()
+	g.f.write(func(ctx context.Context, q db.Querier) error {
+		arg := g.claimParams(n, lease)
+		arg.Prefetch = 1
+		rows, err := q.ClaimJobs(ctx, arg)
+		want(g.f, "prefetched jobs", len(rows), int(n))
+		return err
+	})
+}
+
 func (g *ghost) claimWith(ctx context.Context, q db.Querier, n int64, lease time.Duration) ([]db.ClaimJobsRow, error) {
+	return q.ClaimJobs(ctx, g.claimParams(n, lease))
+}
+
+func (g *ghost) claimParams(n int64, lease time.Duration) db.ClaimJobsParams {
 	now := g.f.store.Now()
-	return q.ClaimJobs(ctx, db.ClaimJobsParams{
+	return db.ClaimJobsParams{
 		WorkerID: g.id, LeaseUntil: now.Add(lease).UnixMicro(), Now: now.UnixMicro(), Kinds: `["k"]`,
 		Queue: jobs.DefaultQueue, N: n,
-	})
+	}
 }
 
 // giveBack releases claimed jobs of the kind k whose handlers were not called, as a worker does.

@@ -130,14 +130,14 @@ func testDrainThatIsStopped(f *fixture) {
 
 func testConfigFaults(f *fixture) {
 	_, err := jobs.NewRunner(f.client, jobs.Config{
-		Queues: map[string]int{"": 1, "q": 0}, Name: "a\nb", Lease: time.Millisecond, StuckAfter: -1, MaxCrashes: -1, Ahead: -1,
+		Queues: map[string]int{"": 1, "q": 0}, Name: "a\nb", Lease: time.Millisecond, StuckAfter: -1, MaxCrashes: -1, Ahead: 1001,
 		OnBoot: 7, Retention: jobs.Retention{Done: -2, Cancelled: -2, Failed: -2},
 	})
 	if err == nil {
 		f.Fatal("no error")
 	}
 	for _, field := range []string{
-		"queue", `queue "q"`, "worker name", "Lease 1ms", "StuckAfter", "MaxCrashes", "Ahead -1", "OnBoot 7", "Retention.Done",
+		"queue", `queue "q"`, "worker name", "Lease 1ms", "StuckAfter", "MaxCrashes", "Ahead 1001", "OnBoot 7", "Retention.Done",
 		"Retention.Cancelled", "Retention.Failed",
 	} {
 		if !strings.Contains(err.Error(), field) {

@@ -307,6 +307,11 @@ func (q counted) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJob
 	return q.own.EnqueueKeylessJob(ctx, arg)
 }
 
+func (q counted) ExcuseUnstartedJobs(ctx context.Context, arg int64) (int64, error) {
+	q.note("ExcuseUnstartedJobs")
+	return q.own.ExcuseUnstartedJobs(ctx, arg)
+}
+
 func (q counted) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.ExpireJobsRow, error) {
 	q.note("ExpireJobs")
 	return q.own.ExpireJobs(ctx, arg)

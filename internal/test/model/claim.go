@@ -50,7 +50,7 @@ func (q *queue) isEarly(j *job) bool {
 }
 
 // claim gives up to n pending jobs of some kinds to a live worker, the best first.
-func (q *queue) claim(w *worker, name string, kinds []string, n int, lease time.Duration) []*job {
+func (q *queue) claim(w *worker, name string, kinds []string, n int, lease time.Duration, prefetch bool) []*job {
 	if w == nil || !w.endedAt.IsZero() {
 		return nil
 	}
@@ -62,6 +62,9 @@ func (q *queue) claim(w *worker, name string, kinds []string, n int, lease time.
 	for _, j := range list {
 		j.Status, j.WorkerID = jobs.StatusRunning, w.id
 		j.Attempt++
+		if j.prefetched = 0; prefetch {
+			j.prefetched = j.Attempt
+		}
 		j.StartedAt, j.UpdatedAt, j.LeaseUntil = q.now, q.now, q.now.Add(lease)
 	}
 	return list

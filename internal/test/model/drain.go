@@ -97,7 +97,7 @@ func (q *queue) drain(d drain, info inspect.WorkerInfo) []jobs.Job {
 
 func (q *queue) claimAny(w *worker, d drain) *job {
 	for name := range d.queues {
-		if list := q.claim(w, name, d.kinds, 1, d.lease); len(list) > 0 {
+		if list := q.claim(w, name, d.kinds, 1, d.lease, false); len(list) > 0 {
 			return list[0]
 		}
 	}

@@ -31,8 +31,9 @@ type queue struct {
 // job is a row as people see it, with its attempts that have ended otherwise than well, in order.
 type job struct {
 	jobs.Job
-	keys     valueKeys
-	attempts []attemptEnd
+	keys       valueKeys
+	attempts   []attemptEnd
+	prefetched int // the attempt whose claim was of more jobs than free slots; 0 for none
 }
 
 // attemptEnd is separate from the public view, because that shows the worker's name while its row is kept.

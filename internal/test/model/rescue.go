@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -30,6 +32,9 @@ func (q *queue) rescue(r rescue) {
 	}
 	for _, j := range q.having(func(j *job) bool { return q.isStuck(j, r.judgeLeases) }) {
 		e := q.noteStuck(j)
+		if j.isExcused(e) {
+			j.Uncounted++
+		}
 		if e.Cause == jobs.CauseCrash {
 			j.Crashes++
 		}
@@ -46,6 +51,15 @@ func (q *queue) rescue(r rescue) {
 	}
 }
 
+// isExcused reports whether an attempt that a rescue has ended does not count: it may not have started. The first death is excused, and the
+// first lease that ran out.
+func (j *job) isExcused(e attemptEnd) bool {
+	return j.prefetched == j.Attempt && j.Crashes == 0 && j.AttemptsLeft() > 0 &&
+		(e.Cause == jobs.CauseCrash || !slices.ContainsFunc(j.attempts, func(old attemptEnd) bool {
+			return old.Cause == jobs.CauseLost && old.Attempt < e.Attempt
+		}))
+}
+
 // noteStuck lists the attempt among the job's errors: as lost when the process may live, as a crash when it does not.
 func (q *queue) noteStuck(j *job) attemptEnd {
 	name, cause, text := "unknown", jobs.CauseCrash, "the process ended: worker "
@@ -57,6 +71,9 @@ func (q *queue) noteStuck(j *job) attemptEnd {
 		case w.endedAt.IsZero() || w.endReason == "lost":
 			cause, text = jobs.CauseLost, "the lease ran out: worker "
 		}
+	}
+	if j.prefetched == j.Attempt {
+		name += ", and the handler may not have started"
 	}
 	e := attemptEnd{worker: j.WorkerID, AttemptEnd: inspect.AttemptEnd{
 		Attempt: j.Attempt, Cause: cause, Message: text + name, StartedAt: j.StartedAt, EndedAt: q.now,

@@ -24,11 +24,12 @@ func (m *machine) claim(t *rapid.T) {
 	}
 	n := rapid.IntRange(1, 4).Draw(t, "jobs")
 	lease := pick(t, "lease", leases)
+	prefetch := rapid.Int64Range(0, 1).Draw(t, "more jobs than free slots")
 	promote := m.model.untied(rapid.Int64Range(0, 5).Draw(t, "due jobs"))
 
 	promoted := m.model.promote(promote)
 	var want []jobs.Job
-	for _, j := range m.model.claim(m.model.worker(id), name, take, n, lease) {
+	for _, j := range m.model.claim(m.model.worker(id), name, take, n, lease, prefetch == 1) {
 		want = append(want, claimed(j.Job))
 	}
 	t.Logf("promote %d of %d, worker %d claims %d of queue %s: %v", promoted, promote, id, n, name, jobIDs(want))
@@ -41,7 +42,7 @@ func (m *machine) claim(t *rapid.T) {
 			m.fault(e, "promote", differences(have, promoted)...)
 			rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
 				WorkerID: e.workers.to(id), LeaseUntil: micro(m.model.now.Add(lease)), Now: micro(m.model.now),
-				Kinds: string(encoded(take)), Queue: name, N: int64(n),
+				Kinds: string(encoded(take)), Queue: name, N: int64(n), Prefetch: prefetch,
 			})
 			list = list[:0]
 			for _, row := range rows { // in any order

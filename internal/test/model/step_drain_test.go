@@ -155,7 +155,7 @@ func (e *engine) drainWith(ctx context.Context, client *jobs.Client, d drain) ([
 		failAll = jobs.OnBootFailed
 	}
 	runner, err := jobs.NewRunner(client, jobs.Config{
-		Name: d.name, Queues: d.queues, Lease: d.lease, OnBoot: failAll, MaxCrashes: d.maxCrashes,
+		Name: d.name, Queues: d.queues, Ahead: -1, Lease: d.lease, OnBoot: failAll, MaxCrashes: d.maxCrashes,
 		Retention: jobs.Retention{Done: jobs.Forever, Cancelled: jobs.Forever, Failed: jobs.Forever},
 		Logger:    slog.New(slog.DiscardHandler),
 	})

@@ -2,9 +2,10 @@
 -- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 -- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 -- It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
--- cursors, when not empty, say where to begin, on PostgreSQL.
+-- cursors, when not empty, say where to begin, on PostgreSQL. prefetch is 1 when n is more than the free slots.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
-                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL
+                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL,
+                prefetched = CASE WHEN CAST(@prefetch AS BIGINT) = 1 THEN attempt + 1 END
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
            an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
@@ -54,7 +55,8 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 -- ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
 -- them. It does not wait for rows that are locked (on SQLite none are).
 UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
-                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL
+                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL,
+                prefetched = CASE WHEN CAST(@prefetch AS BIGINT) = 1 THEN attempt + 1 END
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))

@@ -17,6 +17,7 @@ SELECT j.id, j.attempt, j.worker_id, j.started_at, @now,
        CASE WHEN s.end_reason = 'stopped' THEN 'the worker stopped without recording the end: worker '
             WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost'
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(s.name, 'unknown')
+            || CASE WHEN j.prefetched = j.attempt THEN ', and the handler may not have started' ELSE '' END
 FROM (
     /* Found first and then locked by its fence: a row that another rescuer gave back meanwhile, and that a live worker
        claimed, would else be looked at anew beside the workers as they were before. */

@@ -15,6 +15,7 @@ SELECT j.id, j.attempt, j.worker_id, j.started_at, @now,
        CASE WHEN w.end_reason = 'stopped' THEN 'the worker stopped without recording the end: worker '
             WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost'
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
+            || CASE WHEN j.prefetched = j.attempt THEN ', and the handler may not have started' ELSE '' END
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running' AND j.finished_at IS NULL
   AND (COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)

@@ -18,11 +18,13 @@ FROM sqluice_jobs AS j WHERE j.id IN (
 -- name: StartJobs :execrows
 -- StartJobs hands pending jobs, a JSON list of ids, to a worker.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
-                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL
+                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL,
+                prefetched = CASE WHEN CAST(@prefetch AS BIGINT) = 1 THEN attempt + 1 END
 WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: StartJobRange :execrows
 -- StartJobRange is StartJobs for jobs whose ids have no gap. It walks through them once; StartJobs looks each up twice.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
-                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL
+                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL,
+                prefetched = CASE WHEN CAST(@prefetch AS BIGINT) = 1 THEN attempt + 1 END
 WHERE id BETWEEN @first AND @last AND COALESCE(status, '') = 'pending';
