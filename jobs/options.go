@@ -186,12 +186,7 @@ func (e *enqueue) startByColumn(now, runAfter time.Time) (*int64, error) {
 
 // check returns the first fault of everything but the times.
 func (e *enqueue) check() error {
-	for _, check := range []func() error{e.checkNames, e.checkNumbers, e.checkKeys, e.checkUnique, e.checkTags} {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(e.checkNames(), e.checkNumbers(), e.checkKeys(), e.checkUnique(), e.checkTags())
 }
 
 func (e *enqueue) checkNames() error {
@@ -229,15 +224,15 @@ func (e *enqueue) checkKeys() error {
 		field string
 		value *string
 	}
-	indexed := []key{{"unique key", e.uniqueKey}, {"request id", e.requestID}}
-	for _, key := range append(indexed, key{"user id", e.userID}) {
+	keys := [...]key{{"unique key", e.uniqueKey}, {"request id", e.requestID}, {"user id", e.userID}}
+	for _, key := range keys {
 		if key.value != nil {
 			if err := core.CheckText(key.field, *key.value, MaxKeyLength); err != nil {
 				return err
 			}
 		}
 	}
-	for _, key := range indexed {
+	for _, key := range keys[:2] {
 		if key.value != nil && len(e.kind)+len(*key.value) > MaxKeyBytes {
 			return jobtype.NewInvalidError(key.field, strconv.Quote(*key.value), fmt.Sprintf("have at most %d bytes together with the kind, not %d", MaxKeyBytes, len(e.kind)+len(*key.value)))
 		}

@@ -32,6 +32,9 @@ var meanings = map[int]error{
 
 // translate adds to a SQLite error its meaning, as a sentinel for errors.Is and as text.
 func translate(err error) error {
+	if err == nil {
+		return nil
+	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
