@@ -273,10 +273,10 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT $1, $2, $3, $4,
-       $5, $6, $7, $8,
-       $9, $10, $11,
-       $12, $13, $13
+SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
+       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT),
+       CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS TEXT),
+       CAST($12 AS TEXT), CAST($13 AS BIGINT), CAST($13 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
@@ -297,7 +297,8 @@ type EnqueueKeylessJobParams struct {
 	Now         int64   `json:"now"`
 }
 
-// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.
+// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of. All parameters
+// have a CAST to a plain type: PostgreSQL prepares the checks of a domain anew for each parameter of that type, at each run.
 // No row means that the queue is closed by a move.
 func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error) {
 	row := q.db.QueryRow(ctx, enqueueKeylessJob,

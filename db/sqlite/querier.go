@@ -149,7 +149,8 @@ type Querier interface {
 	// EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
 	// No row means that the queue is closed by a move.
 	EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int64, error)
-	// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.
+	// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of. All parameters
+	// have a CAST to a plain type: PostgreSQL prepares the checks of a domain anew for each parameter of that type, at each run.
 	// No row means that the queue is closed by a move.
 	EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error)
 	// ExcuseUnstartedJobs takes the attempt off the count of each stuck job that may not have started: its claim was of more jobs than there

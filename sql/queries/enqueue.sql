@@ -16,14 +16,15 @@ ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: EnqueueKeylessJob :one
--- EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.
+-- EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of. All parameters
+-- have a CAST to a plain type: PostgreSQL prepares the checks of a domain anew for each parameter of that type, at each run.
 -- No row means that the queue is closed by a move.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT @kind, @queue, @payload, @status,
-       @priority, @run_after, sqlc.narg('start_by'), @max_attempts,
-       @timeout, sqlc.narg('user_id'), sqlc.narg('tags'),
-       sqlc.narg('metadata'), @now, @now
+SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), CAST(@status AS TEXT),
+       CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT),
+       CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
+       CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@now AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id;
 
