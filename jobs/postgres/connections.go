@@ -37,6 +37,7 @@ type connections struct {
 	lent        lentConns                // connections of the pool in use
 	synchronous atomic.Bool              // the server had synchronous standbys when a transaction last began
 	hung        hanging                  // commits that the server has not confirmed for long
+	watches     *watches
 
 	looking sync.Mutex // guards looked
 	looked  bool       // whether a check for a pooler was made
@@ -117,7 +118,7 @@ func (s *connections) readOnce(ctx context.Context, prepare bool, fn func(contex
 	if engine.IsQuick(ctx) {
 		w = s.watchPrompt(ctx, conn)
 	} else {
-		w = newWatch(ctx, s.options.silence)
+		w = s.watches.watch(ctx)
 	}
 	defer func() { err = w.end(err) }()
 	return fn(w.ctx, s.reader(watched{conn.Conn(), w}, prepare))
@@ -153,7 +154,7 @@ const restedKey = "sqluice: rested"
 
 // watchPrompt begins to watch a write, or a quick read, on a connection: the server must answer its first statement promptly.
 func (s *connections) watchPrompt(ctx context.Context, conn *lentConn) *watch {
-	w := newWatch(ctx, s.options.silence)
+	w := s.watches.watch(ctx)
 	rested, _ := conn.Conn().PgConn().CustomData()[restedKey].(bool)
 	if rested && !s.unprepared.Load() { // behind a pooler it may wait for a server connection
 		w.first = min(s.options.prompt, s.options.silence)
@@ -169,7 +170,7 @@ func (s *connections) ask(ctx context.Context, fn func(context.Context, *lentCon
 			return err
 		}
 		defer conn.Release()
-		w := newWatch(ctx, s.options.silence)
+		w := s.watches.watch(ctx)
 		return w.end(fn(w.ctx, conn))
 	})
 }
@@ -196,8 +197,9 @@ func (s *connections) lend(take func() (*pgxpool.Conn, error)) (*lentConn, error
 }
 
 func (s *connections) take(ctx context.Context) (*pgxpool.Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.options.silence, errSilent)
-	defer cancel()
+	w := s.watches.watch(ctx)
+	defer func() { _ = w.end(nil) }()
+	ctx = w.ctx
 	conn, err := s.pool.Acquire(ctx)
 	if err == nil {
 		if err := checkConnEncoding(conn.Conn()); err != nil {

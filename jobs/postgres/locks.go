@@ -157,7 +157,7 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (state eng
 		_, _ = conn.Exec(ctx, control("rollback"), pgx.QueryExecModeExec)
 		_ = conn.Close(ctx)
 	}
-	w := newWatch(ctx, s.conns.options.silence)
+	w := s.conns.watches.watch(ctx)
 	taken := false
 	if _, err = conn.Exec(w.ctx, control("begin"), pgx.QueryExecModeExec); err == nil {
 		err = conn.QueryRow(w.ctx, control("try_lock"), once(number)...).Scan(&taken)

@@ -114,6 +114,7 @@ func newBackend(pool *pgxpool.Pool, opts ...Option) (*backend, error) {
 		return nil, err
 	}
 	c := &connections{sessions: &atomic.Bool{}, pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
+	c.watches = newWatches(o.silence, o.prompt)
 	c.pooled.Store(o.pooled && o.session == "")
 	c.unprepared.Store(o.pooled)
 	c.session = pool.Config().ConnConfig

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -14,30 +13,81 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
+// watches are the running watches of a store. One timer looks at all of them: a timer for each would take a tenth of the CPU of an
+// insert. Its methods may be called concurrently.
+type watches struct {
+	silence time.Duration // the limit of a statement
+	every   time.Duration // the interval of the looks
+	epoch   time.Time     // deadlines are counted from here, by a clock that is never set
+
+	mu      sync.Mutex
+	running map[*watch]struct{}
+	looking bool // a look follows
+}
+
+// newWatches returns the watches of statements that end within silence, or the first one of a write within prompt.
+func newWatches(silence, prompt time.Duration) *watches {
+	every := max(min(silence/askedIn, prompt/askedIn, core.AfterEnd/2), time.Millisecond)
+	return &watches{silence: silence, every: every, epoch: time.Now(), running: map[*watch]struct{}{}}
+}
+
+// now returns the time since epoch.
+func (l *watches) now() time.Duration { return time.Since(l.epoch) }
+
+func (l *watches) add(w *watch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running[w] = struct{}{}
+	if !l.looking {
+		l.looking = true
+		time.AfterFunc(l.every, l.look)
+	}
+}
+
+func (l *watches) remove(w *watch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.running, w)
+}
+
+// look looks at each watch, and again after a while if there are any.
+func (l *watches) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	for w := range l.running {
+		w.look(now)
+	}
+	if l.looking = len(l.running) > 0; l.looking {
+		time.AfterFunc(l.every, l.look)
+	}
+}
+
 // watch ends a context when a statement takes longer than silence: a connection may be dead without notice to either
 // end, and a write must not wait for it for ever.
 type watch struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	timer   *time.Timer
+	all     *watches
 	silence time.Duration
 	first   time.Duration // limit of the next statement, if not 0
+	until   atomic.Int64  // deadline of the running statement, as a time since the epoch of all
 
-	caller context.Context // caller's context of a commit: its end ends ctx too, a moment later; else nil
-	until  atomic.Int64    // deadline of the commit, in nanoseconds
-	ending atomic.Bool     // caller had ended at the last look
+	commit *commitWatch // only of a commit
+}
 
-	began time.Time         // start of the commit
-	hangs func(*watch) bool // reports whether the server still works on the commit; only look uses hangs and ask
-	ask   time.Time         // time of the next call of hangs
+// commitWatch holds the further fields of the watch of a commit. Only looks use them.
+type commitWatch struct {
+	caller context.Context   // its end ends the context too, a moment later
+	ended  time.Duration     // when a look first found the end of caller; 0 before
+	began  time.Time         // start of the commit
+	hangs  func(*watch) bool // reports whether the server still works on the commit
+	ask    time.Duration     // time of the next call of hangs
+	asking atomic.Bool       // a call of hangs runs
 }
 
 // askedIn is the number of times in the silence of a commit that the server is asked whether it still works on it.
 const askedIn = 6
-
-func (w *watch) askEvery() time.Duration {
-	return w.silence / askedIn
-}
 
 // inTime runs fn, which the server must answer within answerWithin. After that the error is errSilent: the connection counts as lost.
 func inTime(ctx context.Context, fn func(context.Context) error) error {
@@ -50,65 +100,71 @@ func inTime(ctx context.Context, fn func(context.Context) error) error {
 	return err
 }
 
-func newWatch(parent context.Context, silence time.Duration) *watch {
-	ctx, cancel := context.WithCancelCause(parent)
-	timer := time.AfterFunc(silence, func() { cancel(errSilent) })
-	return &watch{ctx: ctx, cancel: cancel, timer: timer, silence: silence}
+// watch begins to watch statements, which use the context of the result. The caller must call end.
+func (l *watches) watch(parent context.Context) *watch { return l.begin(parent, nil) }
+
+// watchCommit begins to watch a commit, which continues for a moment after the caller's context ends. Looks check that context, which
+// costs a commit less than a function that runs at the context's end. The silence of a commit does not expire while hangs returns true:
+// the server may wait for a standby, and giving up the connection cancels that wait.
+func (l *watches) watchCommit(caller context.Context, hangs func(*watch) bool) *watch {
+	c := &commitWatch{caller: caller, began: time.Now(), hangs: hangs, ask: l.now() + l.silence/askedIn}
+	return l.begin(context.WithoutCancel(caller), c)
 }
 
-// newCommitWatch returns a watch that continues for a moment after the caller's context ends. Its timer checks that context, which costs
-// a commit less than a function that runs at the context's end. The silence of a commit does not expire while hangs returns true: the
-// server may wait for a standby, and giving up the connection cancels that wait.
-func newCommitWatch(caller context.Context, silence time.Duration, hangs func(*watch) bool) *watch {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(caller))
-	now := time.Now()
-	w := &watch{ctx: ctx, cancel: cancel, silence: silence, caller: caller, began: now, hangs: hangs}
-	w.ask = now.Add(w.askEvery())
-	w.until.Store(now.Add(silence).UnixNano())
-	w.timer = time.AfterFunc(silence, w.look)
-	w.timer.Reset(min(w.askEvery(), core.AfterEnd/2)) // only now, because look uses w.timer
+func (l *watches) begin(parent context.Context, commit *commitWatch) *watch {
+	w := &watch{all: l, silence: l.silence, commit: commit}
+	w.ctx, w.cancel = context.WithCancelCause(parent)
+	w.extend()
+	l.add(w)
 	return w
 }
 
-// look ends the context of a commit after its limit, or at the second look after the end of the caller's context.
-func (w *watch) look() {
-	left := time.Until(time.Unix(0, w.until.Load()))
+// look ends the context after the limit of the statement, and that of a commit also a moment after the end of the caller's context.
+func (w *watch) look(now time.Duration) {
+	c := w.commit
 	switch {
-	case w.ctx.Err() != nil: // the commit has ended
-		return
-	case left <= 0:
+	case c != nil && c.asking.Load():
+	case now >= time.Duration(w.until.Load()):
 		w.cancel(errSilent)
-		return
-	case w.caller.Err() != nil && w.ending.Swap(true):
-		w.cancel(core.EndOf(w.caller))
-		return
-	case w.caller.Err() == nil && !time.Now().Before(w.ask):
-		if w.hangs(w) {
-			w.extend()
+	case c == nil:
+	case c.caller.Err() != nil && c.ended == 0:
+		c.ended = now
+	case c.caller.Err() != nil:
+		if now-c.ended >= core.AfterEnd/2 {
+			w.cancel(core.EndOf(c.caller))
 		}
-		w.ask = time.Now().Add(w.askEvery())
+	case now >= c.ask:
+		c.asking.Store(true)
+		go w.askServer()
 	}
-	w.timer.Reset(min(max(left, 0), w.askEvery(), core.AfterEnd/2))
+}
+
+// askServer extends the limit of a commit on which the server still works.
+func (w *watch) askServer() {
+	if w.commit.hangs(w) {
+		w.extend()
+	}
+	w.commit.ask = w.all.now() + w.all.silence/askedIn
+	w.commit.asking.Store(false)
 }
 
 // gaveUp reports whether a commit was ended by the end of the caller's context.
 func (w *watch) gaveUp() bool {
-	return w.caller != nil && w.ctx.Err() != nil && !errors.Is(context.Cause(w.ctx), errSilent)
+	return w.commit != nil && w.ctx.Err() != nil && !errors.Is(context.Cause(w.ctx), errSilent)
 }
 
 // extend restarts the limit for another statement.
 func (w *watch) extend() {
-	if w.caller != nil {
-		w.until.Store(time.Now().Add(w.silence).UnixNano())
-		return
+	limit := w.silence
+	if w.first > 0 {
+		limit, w.first = w.first, 0
 	}
-	w.timer.Reset(cmp.Or(w.first, w.silence))
-	w.first = 0
+	w.until.Store(int64(w.all.now() + limit))
 }
 
 // end stops the watch and returns the cause of err.
 func (w *watch) end(err error) error {
-	w.timer.Stop()
+	w.all.remove(w)
 	err = w.cause(err)
 	w.cancel(nil)
 	return err

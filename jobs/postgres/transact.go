@@ -119,7 +119,7 @@ func (s *writer) transactUntil(ctx, committing context.Context, fn statements) (
 		s.conns.options.onCommit()
 	}
 	// The commit continues for a moment after ctx ends: its outcome would be unknown.
-	t.watch = newCommitWatch(committing, s.conns.options.silence, t.commitHangs)
+	t.watch = s.conns.watches.watchCommit(committing, t.commitHangs)
 	err = t.watch.end(t.commit(committing))
 	outcomes{s.conns}.commitEnded(t.watch)
 	return true, err
@@ -146,7 +146,7 @@ func (t *transaction) commitHangs(w *watch) bool {
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, t.store.conns.options.prompt)
 	defer cancel()
-	defer context.AfterFunc(w.caller, cancel)()
+	defer context.AfterFunc(w.commit.caller, cancel)()
 	var waitsFor string
 	conn, err := sessions{t.store.conns}.connectAsPool(ctx)
 	switch {
@@ -165,7 +165,7 @@ func (t *transaction) commitHangs(w *watch) bool {
 	}
 	if t.store.conns.hung.add(w) {
 		t.store.conns.options.logger.Warn("commits hang: the server does not confirm them. A worker claims nothing until it does",
-			"after", time.Since(w.began).Round(time.Millisecond), "server_waits_for", waitsFor)
+			"after", time.Since(w.commit.began).Round(time.Millisecond), "server_waits_for", waitsFor)
 	}
 	return true
 }
