@@ -71,6 +71,22 @@ func TestACommitWhoseSyncFailsIsOfUnknownOutcome(t *testing.T) {
 	}
 }
 
+// A fault before the commit of an insert that commits itself leaves no doubt.
+func TestAnInsertThatFailsBeforeItsCommitHasFailed(t *testing.T) {
+	disk, _, client := failing(t)
+	disk.Arm(faultvfs.Plan{Kind: faultvfs.LockShared, At: 1})
+	_, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}"))
+	if !errors.Is(err, jobs.ErrDisk) || errors.Is(err, jobs.ErrUnknownOutcome) {
+		t.Errorf("the enqueue gives %v", err)
+	}
+	if seen := disk.Disarm(); seen.Hits != 1 {
+		t.Errorf("the disk failed %d times", seen.Hits)
+	}
+	if id := enqueue(t, client, "other"); id != 2 {
+		t.Errorf("the next job is %d", id)
+	}
+}
+
 // A full disk is detected before the commit is in the WAL.
 func TestACommitOnAFullDiskHasFailed(t *testing.T) {
 	for _, fault := range []faultvfs.Fault{faultvfs.Full, faultvfs.Short} {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+
+	"modernc.org/sqlite"
 )
 
 // execs runs the statements of a connection, those without rows on the driver itself: database/sql would add to each the
@@ -18,6 +20,8 @@ type execs struct {
 	kept map[string]preparedExec // the prepared statements by SQL text
 	args []driver.NamedValue     // the arguments of the running statement; the memory is reused
 	last execResult              // the result of the last statement
+
+	committing bool // a commit has begun since it was last cleared
 }
 
 // preparedExec is a prepared statement.
@@ -65,6 +69,21 @@ func (e *execs) ExecContext(ctx context.Context, query string, args ...any) (sql
 		return nil, err
 	}
 	return &e.last, nil
+}
+
+// watchCommits makes SQLite set committing when it begins a commit.
+func (e *execs) watchCommits() error {
+	return e.conn.Raw(func(conn any) error {
+		hooks, ok := conn.(sqlite.HookRegisterer)
+		if !ok {
+			return fmt.Errorf("the driver's connection is a %T", conn)
+		}
+		hooks.RegisterCommitHook(func() int32 {
+			e.committing = true
+			return 0 // let it commit
+		})
+		return nil
+	})
 }
 
 // prepare prepares a statement before its first use.

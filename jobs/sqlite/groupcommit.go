@@ -46,6 +46,7 @@ type writer struct {
 	openGated func()        // unlocks the gate
 	began     time.Time     // start of the transaction, if committed is set
 	looked    bool          // the files were checked before it
+	lone      bool          // no transaction has begun, because the group's only write may need none: see runLone
 	busySince time.Time     // when it first met another program's lock since the last transaction
 	busySeen  time.Time     // when it last met it
 
@@ -69,15 +70,15 @@ func newWriter(files *files, openGate func() (*gate, error), logger *slog.Logger
 // errUnfinished is the error of a write whose commit did not return.
 var errUnfinished = fmt.Errorf("%w: the commit did not return", jobs.ErrUnknownOutcome)
 
-// acquire waits for the turn of a group among those of this and other processes, and begins its transaction. It waits for
-// another program at most busyWait after the call came, and never longer than ctx.
-func (w *writer) acquire(ctx context.Context, came time.Time) error {
+// acquire waits for the turn of a group among those of this and other processes, and begins its transaction, unless its leader m is alone
+// and may need none. It waits for another program at most busyWait after m came, and never longer than the context of m.
+func (w *writer) acquire(m *member) error {
 	select {
 	case w.turn <- struct{}{}:
-	case <-ctx.Done():
-		return core.EndOf(ctx)
+	case <-m.Ctx.Done():
+		return core.EndOf(m.Ctx)
 	}
-	err := w.acquireFile(ctx, came)
+	err := w.acquireFile(m)
 	if err == nil {
 		return nil
 	}
@@ -85,13 +86,16 @@ func (w *writer) acquire(ctx context.Context, came time.Time) error {
 	return translate(err)
 }
 
-func (w *writer) acquireFile(ctx context.Context, came time.Time) (err error) {
+func (w *writer) acquireFile(m *member) (err error) {
 	w.findGate()
-	if w.openGated, err = w.gate.lock(ctx); err != nil {
+	if w.openGated, err = w.gate.lock(m.Ctx); err != nil {
 		return err
 	}
 	w.stmts.Lock()
-	if err = w.begin(ctx, came); err != nil {
+	if w.lone = m.Work.isOneStatement() && w.groups.Waiting() == 0; w.lone {
+		return nil
+	}
+	if err = w.begin(m.Ctx, m.Came); err != nil {
 		w.stmts.Unlock()
 		w.openGated()
 	}
@@ -126,13 +130,8 @@ func (w *writer) begin(ctx context.Context, came time.Time) error {
 		w.began = time.Now()
 	}
 	for {
-		if w.writes == nil {
-			return errNotPrepared
-		}
-		if w.looked = w.files.due(); w.looked {
-			if err := w.files.intact(); err != nil {
-				return err
-			}
+		if err := w.check(); err != nil {
+			return err
 		}
 		err := w.writes.exec("begin")
 		if err == nil || !isCode(err, lib.SQLITE_BUSY) {
@@ -154,12 +153,22 @@ func (w *writer) begin(ctx context.Context, came time.Time) error {
 	}
 }
 
+// check returns an error unless the statements are prepared and the files, where a check is due, exist.
+func (w *writer) check() error {
+	if w.writes == nil {
+		return errNotPrepared
+	}
+	if w.looked = w.files.due(); w.looked {
+		return w.files.intact()
+	}
+	return nil
+}
+
 // run commits a group together, or, if one of its writes or the commit fails, each by itself: an error then belongs to the write
 // that caused it, and no statement ever runs after a rollback that SQLite made by itself. A committed write is not repeated,
 // whatever a later check finds.
 func (w *writer) run(group []*member) {
-	if group = waiting(group); len(group) == 0 {
-		_ = w.writes.exec("rollback") // a transaction without a statement has nothing to commit
+	if group = w.prepareGroup(group); len(group) == 0 {
 		return
 	}
 	committed, err := w.transact(group...)
@@ -206,10 +215,53 @@ func (w *writer) again(m *member) (begun bool, err error) {
 	return true, err
 }
 
+// prepareGroup returns the members to run in a transaction, which has begun. A lone insert needs none, unless another program holds the
+// lock, or others have joined its group. If its transaction cannot begin, these run one by one, each with its own patience.
+func (w *writer) prepareGroup(group []*member) []*member {
+	group = waiting(group)
+	switch {
+	case !w.lone && len(group) == 0:
+		_ = w.writes.exec("rollback") // a transaction without a statement has nothing to commit
+	case !w.lone || len(group) == 0:
+	case len(group) == 1 && w.runLone(group[0]):
+		return nil
+	default:
+		if err := w.begin(group[0].Ctx, group[0].Came); err != nil {
+			group[0].Resolve(translate(err))
+			return nil
+		}
+	}
+	return group
+}
+
 func settleAll(group []*member, err error) {
 	for _, m := range group {
 		m.Resolve(err)
 	}
+}
+
+// runLone runs the only write of a group, an insert of one statement, without BEGIN and COMMIT: SQLite then commits the statement itself,
+// which saves about a twentieth of the CPU. It returns false, and has done nothing, while another program holds the lock.
+func (w *writer) runLone(m *member) (done bool) {
+	if w.committed != nil {
+		w.began = time.Now()
+	}
+	err := w.check()
+	if err == nil {
+		m.Resolve(errUnfinished)
+		w.writes.stmts.committing = false
+		m.Work.ids, err = w.writes.insert(m.Ctx, &m.Work.insert, m.Work.id[:0])
+		switch {
+		case err == nil:
+			err = w.conclude(1)
+		case isCode(err, lib.SQLITE_BUSY):
+			return false
+		case w.writes.stmts.committing:
+			err = inDoubt(err)
+		}
+	}
+	m.Resolve(translate(err))
+	return true
 }
 
 // findGate opens the gate at the first write. If that fails, for example in a folder that this user may not write to,
@@ -271,12 +323,18 @@ func (w *writer) transact(group ...*member) (committed bool, err error) {
 		return false, inDoubt(err)
 	}
 	committed = true
+	return true, w.conclude(len(group))
+}
+
+// conclude reports a commit of a number of writes. Its error means that a file of the database was deleted or replaced meanwhile, or cannot
+// be checked.
+func (w *writer) conclude(writes int) error {
 	if w.committed != nil {
-		w.committed(len(group), time.Since(w.began))
+		w.committed(writes, time.Since(w.began))
 	}
 	w.changed()
 	if !w.looked && !w.files.due() {
-		return true, nil
+		return nil
 	}
 	// A file may have been deleted or replaced since the last check. Then the commit went to a file that no process opens
 	// again unless a person moves it back, or to a WAL that only the processes that hold it open can copy to the database.
@@ -284,9 +342,9 @@ func (w *writer) transact(group ...*member) (committed bool, err error) {
 		if errors.Is(err, jobs.ErrReplaced) {
 			err = errors.Join(err, w.writes.salvage())
 		}
-		return true, fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 	}
-	return true, nil
+	return nil
 }
 
 // perform runs the first write of a group, together with the following ones that its statement can include. It returns the

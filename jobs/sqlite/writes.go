@@ -40,6 +40,9 @@ func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
 	if err := w.waitFor(ctx, "wait_briefly"); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
+	if err := w.stmts.watchCommits(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	for _, name := range []string{"begin", "commit", "rollback"} {
 		if err := w.stmts.prepare(ctx, control(name)); err != nil {
 			return nil, errors.Join(err, w.Close())
@@ -82,6 +85,12 @@ type write struct {
 	insert engine.Insert
 	ids    []int64  // the ids of the inserted jobs
 	id     [1]int64 // backs ids if there is one job
+}
+
+// isOneStatement reports whether the work is a single statement, whose time no observer asks for: that of one which commits itself
+// includes the commit.
+func (w *write) isOneStatement() bool {
+	return w.fn == nil && w.insert.Payloads == nil && w.insert.Claim == nil && w.insert.Ran == nil
 }
 
 type member = groupcommit.Member[*write]

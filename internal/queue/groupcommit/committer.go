@@ -18,11 +18,11 @@ type Committer[T any] struct {
 	// beside other groups.
 	Run func(group []*Member[T])
 
-	// Acquire, if set, is called before Run, and before the group is taken. It waits for a resource of Run, such as a lock, until a call
-	// that came at a time has waited for Patience, and at most until the context of the leading member ends. A caller that comes
+	// Acquire, if set, is called before Run, and before the group is taken, with the member that will lead it. It waits for a resource of
+	// Run, such as a lock, until that member has waited for Patience, and at most until its context ends. A caller that comes
 	// meanwhile joins the group, or leaves when its context ends. When Acquire fails, its error is the outcome of all members that have
 	// waited for Patience, and the next one leads. Release undoes Acquire.
-	Acquire  func(ctx context.Context, came time.Time) error
+	Acquire  func(m *Member[T]) error
 	Release  func()
 	Patience time.Duration
 
@@ -93,7 +93,7 @@ func (c *Committer[T]) acquire(m *Member[T]) error {
 	if c.Acquire == nil {
 		return nil
 	}
-	return c.Acquire(m.Ctx, m.Came)
+	return c.Acquire(m)
 }
 
 func (c *Committer[T]) release() {

@@ -351,12 +351,12 @@ func TestAcquire(t *testing.T) {
 		r := newRecorder(1, 10)
 		outcomes, released := make(chan error), 0
 		r.Patience = time.Second
-		r.Acquire = func(ctx context.Context, _ time.Time) error {
+		r.Acquire = func(m *Member[string]) error {
 			select {
 			case err := <-outcomes:
 				return err
-			case <-ctx.Done():
-				return ctx.Err()
+			case <-m.Ctx.Done():
+				return m.Ctx.Err()
 			}
 		}
 		r.Release = func() { released++ }
@@ -401,10 +401,10 @@ func TestPatience(t *testing.T) {
 		const patience, try = 5 * time.Second, 50 * time.Millisecond
 		r, busy := newRecorder(1, 10), errors.New("busy")
 		r.Patience = patience
-		r.Acquire = func(_ context.Context, came time.Time) error {
+		r.Acquire = func(m *Member[string]) error {
 			for {
 				time.Sleep(try)
-				if time.Since(came) >= patience {
+				if time.Since(m.Came) >= patience {
 					return busy
 				}
 			}
