@@ -27,7 +27,7 @@ type Runner struct {
 	client   *Client
 	config   Config
 	queues   *runner.Queues
-	handlers map[string]runner.Handler
+	handlers map[string]*runner.Handler
 	marks    map[string][]string // the sensitive fields of the kinds that have handlers
 	settings map[string]declare.Settings
 	started  atomic.Bool
@@ -46,7 +46,7 @@ func NewRunner(client *Client, config Config) (*Runner, error) {
 		return nil, fmt.Errorf("new runner: %w", err)
 	}
 	return &Runner{
-		client: client, config: config, queues: runner.NewQueues(config.Queues), handlers: map[string]runner.Handler{}, marks: map[string][]string{},
+		client: client, config: config, queues: runner.NewQueues(config.Queues), handlers: map[string]*runner.Handler{}, marks: map[string][]string{},
 		settings: map[string]declare.Settings{},
 	}, nil
 }
@@ -87,7 +87,7 @@ func (r *Runner) handle(h handler) {
 	if h.retryDelay == nil {
 		h.retryDelay = DefaultRetryDelay
 	}
-	r.handlers[h.kind] = runner.Handler{
+	r.handlers[h.kind] = &runner.Handler{
 		Settings: h.settings, RetryDelay: h.retryDelay, Version: h.version, Drop: h.keep == Nothing, Run: r.config.around(h.run),
 	}
 	if h.queue != "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // Fate names the effect of an attempt on its job.
-type Fate int
+type Fate uint8
 
 const (
 	FateDone Fate = iota
@@ -59,24 +59,23 @@ func (f Fate) Public() jobtype.Fate {
 
 // End is the end of an attempt, to be recorded.
 type End struct {
-	Job       *jobtype.Job // as claimed: its id, attempt and worker are the fence
-	Fate      Fate
-	Delay     time.Duration // with FateRetry and FateSnooze; Finish sets the delay of FateUnable
-	Spread    time.Duration // with FateUnable: added to the Delay
-	Cause     jobtype.Cause // the cause of a failed attempt, or of a claim that came too late
-	Message   string
-	Output    *Output // the output of the program that failed; joined to Message when the end is recorded
-	Stack     string
-	Result    *string
-	Apart     bool           // the end may have been recorded before: by CompleteTx, or by a write of unknown outcome
-	Completed bool           // CompleteTx ran in the attempt
-	Cipher    *cipher.Cipher // encrypts the texts and the result when they are recorded; nil for none
-	encrypted bool           // the texts and the result are encrypted
-	Unstarted bool           // the handler was not called
-	Drop      bool           // the job's row is removed when the attempt ends well: its kind keeps nothing
+	Job     *jobtype.Job  // as claimed: its id, attempt and worker are the fence
+	Delay   time.Duration // with FateRetry and FateSnooze; Finish sets the delay of FateUnable
+	Spread  time.Duration // with FateUnable: added to the Delay
+	Cause   jobtype.Cause // the cause of a failed attempt, or of a claim that came too late
+	Message string
+	Output  *Output // the output of the program that failed; joined to Message when the end is recorded
+	Stack   string
+	Result  *string
+	Cipher  *cipher.Cipher // encrypts the texts and the result when they are recorded; nil for none
 
-	// Recorded is the fate that Finish recorded: another process may have cancelled the job or claimed it.
-	Recorded Fate
+	Fate      Fate
+	Recorded  Fate // the fate that Finish recorded: another process may have cancelled the job or claimed it
+	Apart     bool // the end may have been recorded before: by CompleteTx, or by a write of unknown outcome
+	Completed bool // CompleteTx ran in the attempt
+	encrypted bool // the texts and the result are encrypted
+	Unstarted bool // the handler was not called
+	Drop      bool // the job's row is removed when the attempt ends well: its kind keeps nothing
 }
 
 // recordedCause returns the cause of the attempt's row in sqluice_job_errors.

@@ -18,27 +18,26 @@ import (
 
 // Attempt is one run of a job by this process, and the Holder of its handler's copy. The ledger's mutex guards its mutable fields.
 type Attempt struct {
-	env      *env
-	mu       *sync.Mutex // the ledger's
-	job      jobtype.Job
-	handler  Handler
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	stop     context.CancelFunc // cancels the timeout
-	unfit    bool               // the handler must not be called, for a version or a key: the error says which, and is not encrypted
-	claimed  time.Time
-	reserved bool // a slot is reserved for it
-	begun    bool // it has a slot
+	env     *env
+	mu      *sync.Mutex // the ledger's
+	job     jobtype.Job
+	handler *Handler
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	stop    context.CancelFunc // cancels the timeout
+	claimed time.Time
+	result  *string // set by SetResult
 
-	over      bool      // its outcome is settled: the run no longer waits for the handler
-	completed bool      // CompleteTx ran: when the handler returns, it is known whether it was committed
-	result    *string   // set by SetResult
-	endedAt   time.Time // when the heartbeat first saw that its context had ended
-	reported  bool      // its handler was reported as stuck
+	unfit     bool // the handler must not be called, for a version or a key: the error says which, and is not encrypted
+	reserved  bool // a slot is reserved for it
+	begun     bool // it has a slot
+	over      bool // its outcome is settled: the run no longer waits for the handler
+	completed bool // CompleteTx ran: when the handler returns, it is known whether it was committed
+	reported  bool // its handler was reported as stuck
+	ran       bool // its handler was called and has returned
 
-	timing timing
-	end    lifecycle.End // set when over is
-
+	timing  timing
+	end     lifecycle.End // set when over is
 	refused refused
 }
 
@@ -52,7 +51,6 @@ func newAttempt(e *env, mu *sync.Mutex, job jobtype.Job) *Attempt {
 
 // timing holds the times of an attempt.
 type timing struct {
-	ran     bool          // its handler was called and has returned
 	waited  time.Duration // from the due time of the job until its handler was called
 	readied time.Duration // from the claim until its handler was called
 	took    time.Duration // the duration of the handler
@@ -60,10 +58,10 @@ type timing struct {
 
 // refused counts the refusals of the database to record an attempt's end.
 type refused struct {
-	times  int
 	again  *time.Timer // moves the attempt back to the ended ones
-	drop   bool        // the database refused to remove the row with the end
-	locked bool        // the last refusal was for another transaction's lock
+	times  int32
+	drop   bool // the database refused to remove the row with the end
+	locked bool // the last refusal was for another transaction's lock
 }
 
 // refuse restarts the count when the database refuses an end for another reason than before.

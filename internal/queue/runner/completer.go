@@ -27,7 +27,7 @@ func (c *completer) recorded(t *turn) {
 	})
 	for _, end := range t.lost {
 		a := end.Job.Holder().(*Attempt)
-		end.Recorded, a.timing.ran = lifecycle.FateLost, false // this process did not run the job to its end
+		end.Recorded, a.ran = lifecycle.FateLost, false // this process did not run the job to its end
 		c.env.log.Warn("the lease was lost: the attempt's end was refused", a.attrs()...)
 	}
 	c.addDurations(ended)
@@ -66,7 +66,7 @@ func (c *completer) addDurations(ended []*Attempt) {
 	}
 	durations := stats.Durations{}
 	for _, a := range ended {
-		if timing := a.timing; timing.ran {
+		if timing := a.timing; a.ran {
 			// Times count from the claim on: a plain INSERT may have set a due time of long ago or of the year 9999.
 			durations.Add(a.job.Queue, a.job.Kind, a.job.StartedAt.Add(timing.readied+timing.took), timing.waited, timing.took)
 		}

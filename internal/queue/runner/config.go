@@ -54,7 +54,7 @@ type env struct {
 	observer *jobtype.Observer
 	config   Config
 	log      *slog.Logger
-	handlers map[string]Handler
+	handlers map[string]*Handler
 	served   *Queues
 	kinds    string // the handlers' names as a JSON list
 	sources  []Source

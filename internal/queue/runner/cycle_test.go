@@ -89,7 +89,7 @@ func (q *endlessQuerier) ClaimJobs(_ context.Context, arg db.ClaimJobsParams) ([
 func endlessLoop(t *testing.T, store engine.Store, ends int, handle func()) *loop {
 	t.Helper()
 	config := Config{Lease: time.Minute, MaxCrashes: 3}
-	handlers := map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { handle(); return nil }}}
+	handlers := map[string]*Handler{"k": {Run: func(context.Context, *jobtype.Job) error { handle(); return nil }}}
 	r := runOf(t, store, config, map[string]int{jobtype.DefaultQueue: 1000}, handlers)
 	for i := range ends {
 		a := r.attemptOf(db.ClaimJobsRow{ID: int64(i + 1), Kind: "k", Attempt: 1})

@@ -76,7 +76,7 @@ func (x *executor) endAttempt(a *Attempt, end lifecycle.End, began time.Time, ca
 		next = q.nextWaiting(now)
 		if late = a.over; !late {
 			end.Result = a.result
-			a.timing = timing{ran: called, waited: a.waitedUntil(began), readied: began.Sub(a.claimed)}
+			a.ran, a.timing = called, timing{waited: a.waitedUntil(began), readied: began.Sub(a.claimed)}
 			lost = x.ledger.addEnd(a, end, now.Sub(began))
 		}
 		wake = x.ledger.activity != gathering || !x.ledger.mayGather()

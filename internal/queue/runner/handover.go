@@ -48,7 +48,7 @@ type handover struct {
 // queue has a free slot and no other handover is under way: the loop claims jobs that arrive faster, many in one
 // transaction.
 func (r *receiver) reserveSlot(kind, queue string) (h *handover) {
-	if r.env.handlers[kind].Run == nil {
+	if r.env.handlers[kind] == nil {
 		return nil
 	}
 	r.ledger.do(func() {

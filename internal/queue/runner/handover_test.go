@@ -16,7 +16,7 @@ import (
 
 // restingRun returns a run whose loop waits for a notification, with two slots.
 func restingRun(t *testing.T) *run {
-	r := runOf(t, &endless{}, Config{}, map[string]int{"q": 2}, map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { return nil }}})
+	r := runOf(t, &endless{}, Config{}, map[string]int{"q": 2}, map[string]*Handler{"k": {Run: func(context.Context, *jobtype.Job) error { return nil }}})
 	r.presence.id.Store(7)
 	r.ledger.activity = resting
 	return r

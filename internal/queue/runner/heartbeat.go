@@ -36,7 +36,8 @@ type heartbeat struct {
 	lastTick         time.Time // the last look, by the process's clock
 	lastClock        time.Time // the last look, by the clock of the leases, which can be set, and runs on while the machine sleeps
 	renewed          time.Time
-	expiryCountsFrom time.Time // leases are not judged before this time
+	expiryCountsFrom time.Time              // leases are not judged before this time
+	ended            map[*Attempt]time.Time // when a look first saw that the context of a running attempt had ended
 }
 
 func newHeartbeat(x *executor, p *presence, stop context.CancelFunc) *heartbeat {
@@ -304,16 +305,23 @@ func (h *heartbeat) overrunning(now time.Time) (list []*Attempt) {
 		if h.ledger.life.phase == phaseCancelled {
 			return // the run stops and has its own limit
 		}
+		ended := map[*Attempt]time.Time{}
 		for _, a := range h.ledger.running {
+			if a.over || a.reported || !a.begun || a.ctx.Err() == nil {
+				continue
+			}
+			at, before := h.ended[a]
 			switch {
-			case a.over || a.reported || !a.begun || a.ctx.Err() == nil:
-			case a.endedAt.IsZero():
-				a.endedAt = now
-			case now.Sub(a.endedAt) >= h.env.config.StuckAfter:
+			case !before:
+				ended[a] = now
+			case now.Sub(at) >= h.env.config.StuckAfter:
 				a.reported = true
 				list = append(list, a)
+			default:
+				ended[a] = at
 			}
 		}
+		h.ended = ended
 	})
 	return list
 }

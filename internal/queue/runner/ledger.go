@@ -114,7 +114,7 @@ func (l *ledger) addRefused(a *Attempt) {
 	l.dropRunning(a)
 	l.refused[a.fence()] = a
 	a.refused.times++
-	pause := refusal.Delay(a.refused.times)
+	pause := refusal.Delay(int(a.refused.times))
 	if a.isLocked() {
 		pause = min(pause, lockedPause)
 	}

@@ -15,7 +15,7 @@ import (
 
 // A negative delay of RetryDelay or RetryIn would cause a loop without a pause: the default applies, and one log line says so.
 func TestNegativeRetryDelay(t *testing.T) {
-	r := runOf(t, &endless{}, Config{}, nil, map[string]Handler{
+	r := runOf(t, &endless{}, Config{}, nil, map[string]*Handler{
 		"k": {RetryDelay: func(jobtype.Job, error) time.Duration { return -time.Second }},
 	})
 	var log bytes.Buffer

@@ -27,7 +27,7 @@ type Options struct {
 	Scope    *engine.Scope
 	Registry *Registry
 	Queues   *Queues
-	Handlers map[string]Handler              // the handlers by kind
+	Handlers map[string]*Handler             // the handlers by kind
 	Prepare  func(ctx context.Context) error // called before the worker claims; retried during an outage
 
 	Sources []Source // further sources of claimable jobs

@@ -14,8 +14,11 @@ import (
 )
 
 // runOf returns a run that has not begun.
-func runOf(t *testing.T, store engine.Store, config Config, queues map[string]int, handlers map[string]Handler) *run {
+func runOf(t *testing.T, store engine.Store, config Config, queues map[string]int, handlers map[string]*Handler) *run {
 	t.Helper()
+	if handlers == nil {
+		handlers = map[string]*Handler{"": {}}
+	}
 	e := &env{store: store, config: config, served: NewQueues(queues), log: slog.New(slog.DiscardHandler), handlers: handlers, values: context.WithoutCancel(t.Context()), finished: make(chan struct{}), settings: &jobrow.Declared{}}
 	return newRun(e, Options{Scope: &engine.Scope{Store: store}, Registry: &Registry{}, Handlers: handlers})
 }

@@ -137,14 +137,14 @@ func (f *fixture) runLanes(ctx context.Context, l *lanes, drain bool, registry *
 		ran(*job)
 		return nil
 	}
-	handler := runner.Handler{Settings: jobrow.Settings{MaxAttempts: 3}, RetryDelay: runner.DefaultRetryDelay, Run: run}
+	handler := &runner.Handler{Settings: jobrow.Settings{MaxAttempts: 3}, RetryDelay: runner.DefaultRetryDelay, Run: run}
 	return runner.Run(ctx, runner.Config{
 		Grace: time.Second, Lease: 30 * time.Second, StuckAfter: time.Minute, Stop: time.Minute, MaxCrashes: 3, Drain: drain,
 		HistoryNames: 10, Log: slog.New(slog.DiscardHandler),
 	}, runner.Options{
 		Scope: &engine.Scope{Store: engine.StoreOf(f.client.Store())}, Registry: registry,
 		Queues:   runner.NewQueues(map[string]int{jobs.DefaultQueue: slots}),
-		Handlers: map[string]runner.Handler{"k": handler, "lane": handler, "many": handler}, Sources: []runner.Source{l},
+		Handlers: map[string]*runner.Handler{"k": handler, "lane": handler, "many": handler}, Sources: []runner.Source{l},
 		Prepare: func(context.Context) error { return nil }, Schedules: "[]", Settings: &jobrow.Declared{},
 	})
 }
