@@ -13,15 +13,14 @@ const (
 
 // workload is a set of rows that are compared.
 type workload struct {
-	name     string
-	metric   metric
-	rows     []*row   // by engine, in it the limit first, then sqluice, then the others
-	variants []string // when a system has several rows: what distinguishes each; the first is the plainest
+	name   string
+	metric metric
+	rows   []*row // by engine, in it the limit first, then sqluice, then the others
 }
 
 // row holds all rounds of one system in one workload.
 type row struct {
-	result  // medians; but sums of errors and duplicates, the greatest peak and the least share
+	result  // medians; but sums of errors and duplicates
 	rounds  int
 	counted int // rounds that have the figure
 	// min and max bound the workload's figure over the rounds.
@@ -32,15 +31,15 @@ type row struct {
 
 // metric is the main figure of a workload.
 type metric struct {
-	unit   string
+	unit   string // none for jobs a second
 	value  func(result) float64
 	isLess bool // less is better
 }
 
 var (
-	throughput = metric{"jobs/s", func(r result) float64 { return r.PerSecond }, false}
-	latency    = metric{"ms", func(r result) float64 { return r.P50 }, true}
-	cost       = metric{"% of a core", func(r result) float64 {
+	throughput = metric{"", func(r result) float64 { return r.PerSecond }, false}
+	latency    = metric{" ms", func(r result) float64 { return r.P50 }, true}
+	cost       = metric{" %", func(r result) float64 {
 		if r.Seconds == 0 {
 			return 0
 		}
@@ -59,20 +58,6 @@ func metricOf(name string, list []result) metric {
 	default:
 		return throughput
 	}
-}
-
-// file returns the name of the plot.
-func (w workload) file() string {
-	var name strings.Builder
-	for _, r := range strings.ToLower(w.name) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			name.WriteRune(r)
-		case !strings.HasSuffix(name.String(), "-"):
-			name.WriteByte('-')
-		}
-	}
-	return strings.Trim(name.String(), "-") + ".svg"
 }
 
 // arrange groups the results by workload, in the order in which the workloads and systems first appear.
@@ -111,14 +96,14 @@ func arrange(list []result) []workload {
 
 // findVariants finds a workload's variants in the settings of sqluice's rows, behind a comma.
 func (w *workload) findVariants() {
+	var variants []string
 	for _, r := range w.rows {
-		_, variant, ok := strings.Cut(r.Settings, ", ")
-		if ok && r.System == ours && !slices.Contains(w.variants, variant) {
-			w.variants = append(w.variants, variant)
+		if _, variant, ok := strings.Cut(r.Settings, ", "); ok && r.System == ours {
+			variants = append(variants, variant)
 		}
 	}
 	for _, r := range w.rows {
-		for _, variant := range w.variants {
+		for _, variant := range variants {
 			if strings.HasSuffix(r.Settings, ", "+variant) {
 				r.variant = variant
 			}
@@ -143,28 +128,17 @@ func summarize(rounds []result, m metric) *row {
 	r := &row{result: rounds[0], rounds: len(rounds)}
 	for _, figure := range []func(*result) *float64{
 		func(r *result) *float64 { return &r.PerSecond }, func(r *result) *float64 { return &r.P50 },
-		func(r *result) *float64 { return &r.P99 }, func(r *result) *float64 { return &r.P999 },
-		func(r *result) *float64 { return &r.CPU }, func(r *result) *float64 { return &r.ServerCPU },
-		func(r *result) *float64 { return &r.Seconds },
+		func(r *result) *float64 { return &r.P99 }, func(r *result) *float64 { return &r.CPU },
+		func(r *result) *float64 { return &r.ServerCPU }, func(r *result) *float64 { return &r.Seconds },
 	} {
 		*figure(&r.result) = median(rounds, func(one result) float64 { return *figure(&one) })
 	}
-	r.Errors, r.Duplicates, r.Others = 0, 0, nil
+	r.Errors, r.Duplicates = 0, 0
 	for _, one := range rounds {
 		r.Errors += one.Errors
 		r.Duplicates += one.Duplicates
 		if why := firstLine(one.Error); why != "" && !slices.Contains(r.failures, why) {
 			r.failures = append(r.failures, why)
-		}
-		r.PeakRSS = max(r.PeakRSS, one.PeakRSS)
-		if share := one.LeastShare; share != nil && (r.LeastShare == nil || *share < *r.LeastShare) {
-			r.LeastShare = share
-		}
-		for key := range one.Others {
-			if r.Others == nil {
-				r.Others = map[string]float64{}
-			}
-			r.Others[key] = medianOther(rounds, key)
 		}
 		if value := m.value(one); value > 0 {
 			if r.counted++; r.counted == 1 {
@@ -188,21 +162,6 @@ func median(rounds []result, value func(result) float64) float64 {
 			values = append(values, v)
 		}
 	}
-	return middle(values)
-}
-
-// medianOther returns the median of a figure that may be zero.
-func medianOther(rounds []result, key string) float64 {
-	var values []float64
-	for _, one := range rounds {
-		if v, ok := one.Others[key]; ok {
-			values = append(values, v)
-		}
-	}
-	return middle(values)
-}
-
-func middle(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
@@ -247,15 +206,13 @@ func (w workload) peerOf(r *row) *row {
 	return w.best(func(other *row) bool { return isPeer(other) && isComparable(other, r) })
 }
 
-// plainOf returns the row of the same system in the workload's plainest variant, nil without others.
-func (w workload) plainOf(r *row) *row {
-	if len(w.variants) < 2 {
+// oursOf returns the row of sqluice by default that a row is compared with, or nil.
+func (w workload) oursOf(r *row) *row {
+	at := slices.IndexFunc(w.rows, func(other *row) bool { return isOurs(other) && isComparable(other, r) })
+	if at < 0 {
 		return nil
 	}
-	return w.best(func(other *row) bool {
-		return other.System == r.System && other.Engine == r.Engine && sameDurability(other, r) && other.variant == w.variants[0] &&
-			strings.TrimSuffix(other.Settings, other.variant) == strings.TrimSuffix(r.Settings, r.variant)
-	})
+	return w.rows[at]
 }
 
 // isComparable reports whether rows have the same engine, durability and variant.
@@ -264,6 +221,12 @@ func isComparable(a, b *row) bool {
 }
 
 func isPeer(r *row) bool { return r.System != ours && r.System != limit }
+
+// isOurs reports whether a row is of sqluice by default.
+func isOurs(r *row) bool {
+	settings, _, _ := strings.Cut(r.Settings, ", ")
+	return r.System == ours && settings == "default"
+}
 
 // sameDurability treats rows without a durability as having their engine's default.
 func sameDurability(a, b *row) bool {
@@ -277,13 +240,10 @@ func defaultDurability(engine string) string {
 	return "normal"
 }
 
-// factor returns how many times better a is than b.
-func (w workload) factor(a, b *row) float64 {
+// ratio returns the figure of a divided by the figure of b, or 0 when one of them has no figure.
+func (w workload) ratio(a, b *row) float64 {
 	if w.value(a) == 0 || w.value(b) == 0 {
 		return 0
-	}
-	if w.metric.isLess {
-		return w.value(b) / w.value(a)
 	}
 	return w.value(a) / w.value(b)
 }

@@ -1,4 +1,4 @@
-// Command report turns the results of the benchmarks, JSON lines, into docs/performance.md and its plots.
+// Command report turns the results of the benchmarks, JSON lines, into docs/performance.md.
 //
 //	go run ./report -machine >results/machine.json    # the first line: what the machine is
 //	go run . -peers -all -out results/run.jsonl
@@ -16,8 +16,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 )
 
 //go:embed notes.md
@@ -27,7 +25,7 @@ func main() {
 	var in, out string
 	var describe bool
 	flag.StringVar(&in, "in", "", "the file of results")
-	flag.StringVar(&out, "out", "", "the Markdown file to write; its plots go into a folder of its name beside it")
+	flag.StringVar(&out, "out", "", "the Markdown file to write")
 	flag.BoolVar(&describe, "machine", false, "print the line that describes this machine, and nothing else")
 	flag.Parse()
 	if err := run(in, out, describe); err != nil {
@@ -59,38 +57,15 @@ func run(in, out string, describe bool) error {
 	return write(all, out)
 }
 
-// write writes the page and its plots. It removes plots of a former page that this one does not have.
+// write writes the page.
 func write(all results, out string) error {
 	notes, err := parseNotes(notesFile)
 	if err != nil {
 		return err
 	}
-	workloads := arrange(all.list)
-	folder := strings.TrimSuffix(out, filepath.Ext(out))
-	text, err := page(all, workloads, notes, filepath.Base(folder))
+	text, err := page(all, arrange(all.list), notes)
 	if err != nil {
 		return err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	old, err := filepath.Glob(filepath.Join(folder, "*.svg"))
-	if err != nil {
-		return err
-	}
-	for _, name := range old {
-		if err := os.Remove(name); err != nil {
-			return err
-		}
-	}
-	for _, w := range workloads {
-		plot, err := chart(w)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(folder, w.file()), plot, 0o644); err != nil {
-			return err
-		}
 	}
 	return os.WriteFile(out, text, 0o644)
 }

@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// notes holds the texts of notes.md by their headings: "Introduction", "Method", "Ahead", and for each workload of a
-// target the reason for its limit.
+// notes holds the texts of notes.md by their headings: "Introduction", "Method", and for each workload of a
+// target the cause if the target is missed.
 type notes map[string]string
 
 const (
 	introduction = "Introduction"
 	method       = "Method"
-	ahead        = "Ahead"
 )
 
 func parseNotes(text string) (notes, error) {
-	allowed := map[string]bool{introduction: true, method: true, ahead: true}
+	allowed := map[string]bool{introduction: true, method: true}
 	for _, t := range targets() {
 		allowed[t.title()] = true
 	}

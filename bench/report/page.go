@@ -3,7 +3,6 @@ package main
 import (
 	_ "embed"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,35 +17,22 @@ type pageData struct {
 	Machine      machine
 	Introduction string
 	Method       string
-	Ahead        string // workloads where another queue is faster
 	Targets      string
-	Limits       []limitNote
-	Sections     []section
-	Remarks      []string
+	Causes       []cause
+	Workloads    string
+	Failures     []string
+	LeftOut      []string
 }
 
-// limitNote says why a target was missed.
-type limitNote struct{ Title, Text string }
+// cause says why a target was missed.
+type cause struct{ Title, Text string }
 
-// section is a workload.
-type section struct {
-	Title, Picture, Alternative, Table string
-	Failures                           []string
-}
-
-func page(all results, workloads []workload, texts notes, folder string) ([]byte, error) {
-	data := pageData{Machine: all.machine, Introduction: texts[introduction], Method: texts[method], Ahead: texts[ahead]}
-	data.Targets, data.Limits = targetTable(workloads, texts)
-	for _, w := range workloads {
-		data.Sections = append(data.Sections, section{
-			Title: capital(w.name), Picture: folder + "/" + w.file(), Alternative: plainText().Replace(describe(w)), Table: w.table(), Failures: w.failures(),
-		})
+func page(all results, workloads []workload, texts notes) ([]byte, error) {
+	data := pageData{
+		Machine: all.machine, Introduction: texts[introduction], Method: texts[method],
+		Workloads: workloadTable(workloads), Failures: failures(workloads), LeftOut: leftOut(all.remarks),
 	}
-	for _, remark := range all.remarks {
-		if strings.Contains(remark, "NOT MEASURED") {
-			data.Remarks = append(data.Remarks, remark)
-		}
-	}
+	data.Targets, data.Causes = targetTable(workloads, texts)
 	parsed, err := template.New("page").Funcs(template.FuncMap{"number": number}).Parse(pageTemplate)
 	if err != nil {
 		return nil, err
@@ -58,41 +44,26 @@ func page(all results, workloads []workload, texts notes, folder string) ([]byte
 	return []byte(out.String()), nil
 }
 
-// failures names the rows that lack rounds, with the reason.
-func (w workload) failures() []string {
-	var list []string
-	for _, r := range w.rows {
-		for _, why := range r.failures {
-			list = append(list, plainText().Replace(groupOf(r)+", "+nameOf(r)+": "+why))
-		}
-	}
-	return list
-}
-
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
-// targetTable returns the table of targets with the measured figures, and the notes on the missed ones.
-func targetTable(workloads []workload, texts notes) (string, []limitNote) {
-	var missed []limitNote
-	t := table{header: []string{"workload", "figure", "target", "reached", "", "best settings", "raw loop", "best peer"}, left: 2}
+// targetTable returns the table of targets with the measured figures, and the causes of the missed ones.
+func targetTable(workloads []workload, texts notes) (string, []cause) {
+	var causes []cause
+	t := table{header: []string{"workload", "figure", "target", "reached", "result"}, left: 2}
 	for _, wanted := range targets() {
 		o := wanted.check(workloads)
-		cells := []string{wanted.title(), wanted.figure.name, bound(wanted), "not measured", "", "", "", ""}
-		if o.row != nil {
+		cells := []string{wanted.title(), wanted.figure.name, bound(wanted), "not measured", ""}
+		if o.value != 0 {
 			cells[3], cells[4] = wanted.figure.show(o.value), "met"
+			if o.other != nil {
+				cells[3] += " (" + o.other.System + ")"
+			}
 			if !o.isMet {
 				cells[4] = "**missed**"
-				missed = addNote(missed, wanted.title(), texts)
-			}
-			cells[5] = beside(o, o.tuned, false)
-			if !wanted.figure.isRatio {
-				cells[6] = beside(o, o.workload.limitOf(o.row), false)
-				cells[7] = beside(o, o.workload.peerOf(o.row), true)
+				causes = addCause(causes, wanted.title(), texts)
 			}
 		}
 		t.rows = append(t.rows, cells)
 	}
-	return t.String(), missed
+	return t.String(), causes
 }
 
 func bound(t target) string {
@@ -100,142 +71,151 @@ func bound(t target) string {
 	if t.figure.isMost {
 		sign = "at most "
 	}
-	return sign + thousands(strconv.FormatFloat(t.bound, 'f', -1, 64))
+	return sign + strconv.FormatFloat(t.bound, 'f', -1, 64)
 }
 
-func addNote(list []limitNote, title string, texts notes) []limitNote {
-	if slices.ContainsFunc(list, func(n limitNote) bool { return n.Title == title }) {
+func addCause(list []cause, title string, texts notes) []cause {
+	if slices.ContainsFunc(list, func(c cause) bool { return c.Title == title }) {
 		return list
 	}
 	text := texts[title]
 	if text == "" {
-		text = "What limits this has not been written down yet."
+		text = "The cause has not been written down yet."
 	}
-	return append(list, limitNote{title, text})
+	return append(list, cause{title, text})
 }
 
-// beside returns the same figure of another row.
-func beside(o outcome, other *row, isNamed bool) string {
-	if other == nil {
+// workloadTable returns the table of all workloads: a row for each engine, durability and variant of each.
+func workloadTable(workloads []workload) string {
+	t := table{header: []string{
+		"workload", "engine", "sqluice", "min .. max", "raw loop", "sqluice / raw loop", "best peer", "sqluice / peer", "CPU, us a job", "rounds",
+	}, left: 2}
+	for _, w := range workloads {
+		for i, r := range w.rows {
+			if !slices.ContainsFunc(w.rows[:i], func(former *row) bool { return isComparable(former, r) }) {
+				t.rows = append(t.rows, w.cells(r))
+			}
+		}
+	}
+	return t.String()
+}
+
+// cells returns the cells for sqluice, the raw loop and the best peer that are comparable with a row.
+func (w workload) cells(r *row) []string {
+	own, loop, peer := w.oursOf(r), w.limitOf(r), w.peerOf(r)
+	cells := []string{w.name, engineOf(r), "", "", w.figure(loop), factorText(w.ratio(own, loop)), "", factorText(w.ratio(own, peer)), "", ""}
+	if r.variant != "" {
+		cells[0] += ": " + r.variant
+	}
+	if peer != nil {
+		cells[6] = w.figure(peer) + " (" + nameOf(peer) + ")"
+	}
+	if own == nil {
+		return cells
+	}
+	if cells[2] = w.figure(own); own.counted == 0 {
+		cells[2] = "failed"
+	}
+	if own.counted > 1 {
+		cells[3] = number(own.min) + " .. " + number(own.max)
+	}
+	cells[8], cells[9] = w.perJob(own), roundsOf(own)
+	return cells
+}
+
+// figure returns the main figure of a row with its unit, which rates lack.
+func (w workload) figure(r *row) string {
+	if w.value(r) == 0 {
 		return ""
 	}
-	value, ok := o.figure.of(o.workload, other)
-	if !ok {
+	return number(w.value(r)) + w.metric.unit
+}
+
+// perJob returns the processor time of a job, of the clients and of the server. A workload that is nearly idle has none.
+func (w workload) perJob(r *row) string {
+	if r.PerSecond == 0 || r.N == 0 {
 		return ""
 	}
-	text := o.figure.show(value)
-	if isNamed {
-		text += " (" + other.System + ")"
+	text := number(r.CPU * 1e6 / float64(r.N))
+	if r.ServerCPU > 0 {
+		text += " + " + number(r.ServerCPU*1e6/float64(r.N))
 	}
 	return text
 }
 
-// column is a column of a workload's table. It is left out where no row has a value for it.
-type column struct {
-	title string
-	cell  func(workload, *row) string
+func roundsOf(r *row) string {
+	if r.counted < r.rounds {
+		return fmt.Sprintf("%d of %d", r.counted, r.rounds)
+	}
+	return strconv.Itoa(r.rounds)
 }
 
-func columns(w workload) []column {
-	list := []column{
-		{"system", func(_ workload, r *row) string { return versioned(r) }},
-		{"engine", func(_ workload, r *row) string { return r.Engine }},
-		{"durability", func(_ workload, r *row) string { return r.Durability }},
-		{"settings", func(_ workload, r *row) string { return r.Settings }},
-		{"jobs/s", func(_ workload, r *row) string { return number(r.PerSecond) }},
-		{"p50 ms", func(_ workload, r *row) string { return number(r.P50) }},
-		{"p99 ms", func(_ workload, r *row) string { return number(r.P99) }},
-		{"p99.9 ms", func(_ workload, r *row) string { return number(r.P999) }},
+// engineOf names the durability where it is not the engine's default.
+func engineOf(r *row) string {
+	if sameDurability(r, &row{result: result{Engine: r.Engine}}) {
+		return r.Engine
 	}
-	if w.metric.unit == cost.unit {
-		list = append(list, column{cost.unit, func(_ workload, r *row) string { return number(cost.value(r.result)) }})
+	return r.Engine + ", durability " + r.Durability
+}
+
+// nameOf names a peer with its version, and its settings when they are not the best ones.
+func nameOf(r *row) string {
+	name := strings.TrimSpace(r.System + " " + r.Version)
+	if r.Settings == "best" {
+		return name
 	}
-	list = append(list,
-		column{spread(w.metric), func(_ workload, r *row) string {
-			if r.counted < 2 {
-				return ""
-			}
-			return number(r.min) + " .. " + number(r.max)
-		}},
-		column{"of the raw loop", func(w workload, r *row) string {
-			l := w.limitOf(r)
-			if l == nil || l == r {
-				return ""
-			}
-			if w.metric.isLess {
-				return factorText(w.value(r) / w.value(l))
-			}
-			return factorText(w.factor(r, l))
-		}},
-		column{"of the first variant", func(w workload, r *row) string {
-			plain := w.plainOf(r)
-			if plain == nil || plain == r {
-				return ""
-			}
-			if w.metric.isLess {
-				return factorText(w.value(r) / w.value(plain))
-			}
-			return factorText(w.factor(r, plain))
-		}},
-		column{"over the best peer", func(w workload, r *row) string {
-			p := w.peerOf(r)
-			if r.System != ours || p == nil {
-				return ""
-			}
-			return factorText(w.factor(r, p)) + " (" + p.System + ")"
-		}},
-		column{"CPU/job us", func(w workload, r *row) string { return microsecondsPerJob(w, r, r.CPU) }},
-		column{"server's us", func(w workload, r *row) string { return microsecondsPerJob(w, r, r.ServerCPU) }},
-		column{"peak MB", func(_ workload, r *row) string { return number(r.PeakRSS) }},
-		column{"least share", func(_ workload, r *row) string {
-			if r.LeastShare == nil {
-				return ""
-			}
-			return share(*r.LeastShare)
-		}},
-		column{"errors", func(_ workload, r *row) string { return count(r.Errors) }},
-		column{"duplicates", func(_ workload, r *row) string { return count(r.Duplicates) }},
-		column{"n", func(_ workload, r *row) string { return count(r.N) }},
-		column{"processes", func(_ workload, r *row) string { return count(r.Processes) }},
-		column{"slots", func(_ workload, r *row) string { return count(r.Concurrent) }},
-		column{"rounds", func(_ workload, r *row) string {
+	return name + ", " + r.Settings
+}
+
+// failures names the rows of all systems with errors, duplicates, or rounds without a figure.
+func failures(workloads []workload) []string {
+	var list []string
+	for _, w := range workloads {
+		for _, r := range w.rows {
+			var what []string
 			if r.counted < r.rounds {
-				return fmt.Sprintf("%d of %d", r.counted, r.rounds)
+				what = append(what, "rounds with a figure: "+roundsOf(r))
 			}
-			return count(r.rounds)
-		}},
-	)
-	others := map[string]bool{}
-	for _, r := range w.rows {
-		for key := range r.Others {
-			others[key] = true
+			if r.Errors > 0 {
+				what = append(what, "errors: "+count(r.Errors))
+			}
+			if r.Duplicates > 0 {
+				what = append(what, "duplicates: "+count(r.Duplicates))
+			}
+			if what = append(what, r.failures...); len(what) > 0 {
+				list = append(list, plainText().Replace(w.name+", "+engineOf(r)+", "+nameOf(r)+": "+strings.Join(what, "; ")))
+			}
 		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(others)) {
-		list = append(list, column{key, func(_ workload, r *row) string {
-			if v, ok := r.Others[key]; ok && v == 0 {
-				return "0"
-			}
-			return number(r.Others[key])
-		}})
 	}
 	return list
 }
 
-// versioned leaves out the version of sqluice: the revision stands above.
-func versioned(r *row) string {
-	if !isPeer(r) {
-		return r.System
+// leftOut returns the remarks on what was not measured. Workloads that a system leaves out for one reason share a line.
+func leftOut(remarks []string) []string {
+	var list []string
+	places := map[string]int{} // of the first workload's line, by the system and the reason
+	for _, remark := range remarks {
+		text, ok := strings.CutPrefix(remark, "NOT MEASURED")
+		if !ok {
+			continue
+		}
+		text = strings.TrimPrefix(strings.TrimPrefix(text, ": "), " on ")
+		who, rest, _ := strings.Cut(text, `, in "`)
+		workload, why, isOfWorkload := strings.Cut(rest, `": `)
+		if at, ok := places[who+why]; ok && isOfWorkload {
+			list[at] = strings.TrimSuffix(list[at], ": "+why) + "; " + workload + ": " + why
+			continue
+		}
+		if isOfWorkload {
+			places[who+why] = len(list)
+			text = who + ", in " + workload + ": " + why
+		}
+		list = append(list, text)
 	}
-	return strings.TrimSpace(r.System + " " + r.Version)
-}
-
-// spread names the column of the least and the greatest round.
-func spread(m metric) string {
-	if m.unit == latency.unit {
-		return "p50 min .. max"
+	for i := range list {
+		list[i] = plainText().Replace(list[i])
 	}
-	return "min .. max"
+	return list
 }
 
 func factorText(v float64) string {
@@ -246,39 +226,6 @@ func factorText(v float64) string {
 		return number(v)
 	}
 	return fmt.Sprintf("%.2f", v)
-}
-
-func microsecondsPerJob(w workload, r *row, seconds float64) string {
-	if w.metric.unit == cost.unit || w.metric.unit == latency.unit && r.PerSecond == 0 || r.N == 0 {
-		return "" // it was nearly idle
-	}
-	return number(seconds * 1e6 / float64(r.N))
-}
-
-// table returns the table of the workload.
-func (w workload) table() string {
-	var t table
-	t.left = 4
-	t.rows = make([][]string, len(w.rows))
-	for _, c := range columns(w) {
-		cells := make([]string, len(w.rows))
-		isEmpty := true
-		for i, r := range w.rows {
-			cells[i] = c.cell(w, r)
-			isEmpty = isEmpty && cells[i] == ""
-		}
-		if isEmpty {
-			if len(t.header) < t.left {
-				t.left--
-			}
-			continue
-		}
-		t.header = append(t.header, c.title)
-		for i, cell := range cells {
-			t.rows[i] = append(t.rows[i], cell)
-		}
-	}
-	return t.String()
 }
 
 // plainText escapes Markdown.

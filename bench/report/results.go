@@ -10,33 +10,25 @@ import (
 	"strings"
 )
 
-// result is a line: a run of a system in a workload.
+// result is a line: a run of a system in a workload. Lines have more figures, which the page leaves out.
 type result struct {
-	System     string   `json:"system"`
-	Version    string   `json:"version"`
-	Engine     string   `json:"engine"`
-	Settings   string   `json:"settings"`
-	Workload   string   `json:"workload"`
-	Durability string   `json:"durability"`
-	Round      int      `json:"round"`
-	N          int      `json:"n"`
-	Processes  int      `json:"processes"`
-	Concurrent int      `json:"concurrency"`
-	PerSecond  float64  `json:"jobs_per_second"`
-	P50        float64  `json:"p50_ms"`
-	P99        float64  `json:"p99_ms"`
-	P999       float64  `json:"p999_ms"`
-	CPU        float64  `json:"cpu_seconds"`
-	ServerCPU  float64  `json:"server_cpu_seconds"`
-	Seconds    float64  `json:"seconds"`
-	PeakRSS    float64  `json:"peak_rss_mb"`
-	LeastShare *float64 `json:"least_share"` // nil when one process works
-	Errors     int      `json:"errors"`
-	Duplicates int      `json:"duplicates"`
-	Error      string   `json:"error"` // why there are no figures
-
-	// Others holds figures that only some workloads have, by their names in the file.
-	Others map[string]float64 `json:"-"`
+	System     string  `json:"system"`
+	Version    string  `json:"version"`
+	Engine     string  `json:"engine"`
+	Settings   string  `json:"settings"`
+	Workload   string  `json:"workload"`
+	Durability string  `json:"durability"`
+	Round      int     `json:"round"`
+	N          int     `json:"n"`
+	PerSecond  float64 `json:"jobs_per_second"`
+	P50        float64 `json:"p50_ms"`
+	P99        float64 `json:"p99_ms"`
+	CPU        float64 `json:"cpu_seconds"`
+	ServerCPU  float64 `json:"server_cpu_seconds"`
+	Seconds    float64 `json:"seconds"`
+	Errors     int     `json:"errors"`
+	Duplicates int     `json:"duplicates"`
+	Error      string  `json:"error"` // why there are no figures
 }
 
 // machineLine is the first line.
@@ -104,54 +96,6 @@ func (all *results) add(line []byte) error {
 	if r.System == "" || r.Engine == "" || r.Workload == "" || r.Round == 0 {
 		return errors.New("a result must have a system, an engine, a workload and a round")
 	}
-	known, err := knownKeys()
-	if err != nil {
-		return err
-	}
-	for key, raw := range fields {
-		if known[key] {
-			continue
-		}
-		if err := r.addOther(strings.ReplaceAll(key, "_", " "), raw); err != nil {
-			return err
-		}
-	}
 	all.list = append(all.list, r)
 	return nil
-}
-
-// addOther adds a number, or the numbers of an object.
-func (r *result) addOther(name string, raw json.RawMessage) error {
-	var figures map[string]float64
-	if err := json.Unmarshal(raw, &figures); err != nil {
-		var figure float64
-		if err := json.Unmarshal(raw, &figure); err != nil {
-			return fmt.Errorf("%q is neither a key of every result nor a number: %w", name, err)
-		}
-		figures = map[string]float64{"": figure}
-	}
-	if r.Others == nil {
-		r.Others = map[string]float64{}
-	}
-	for key, figure := range figures {
-		r.Others[strings.TrimSpace(name+" "+strings.ReplaceAll(key, "_", " "))] = figure
-	}
-	return nil
-}
-
-// knownKeys returns the keys that every result may have.
-func knownKeys() (map[string]bool, error) {
-	data, err := json.Marshal(result{})
-	if err != nil {
-		return nil, err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, err
-	}
-	known := map[string]bool{}
-	for key := range fields {
-		known[key] = true
-	}
-	return known, nil
 }

@@ -147,7 +147,7 @@ func relinked(source, target string) string {
 		anchor = "#" + anchor
 	}
 	file := path.Join(path.Dir(source), name)
-	isPicture := strings.HasPrefix(file, "docs/performance/") || strings.HasPrefix(file, "docs/screenshots/")
+	isPicture := strings.HasPrefix(file, "docs/screenshots/")
 	switch {
 	case path.Base(file) == "README.md" && strings.HasPrefix(file, "docs/"):
 		return path.Join(path.Dir(name), "index.md") + anchor

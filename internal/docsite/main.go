@@ -55,10 +55,8 @@ func save(folder, name, text string) error {
 
 // copyAssets copies the pictures of the pages, and the files that the site serves unchanged.
 func copyAssets(root, folder string) error {
-	for _, pictures := range []string{"performance", "screenshots"} {
-		if err := os.CopyFS(filepath.Join(folder, pictures), os.DirFS(filepath.Join(root, "docs", pictures))); err != nil {
-			return err
-		}
+	if err := os.CopyFS(filepath.Join(folder, "screenshots"), os.DirFS(filepath.Join(root, "docs", "screenshots"))); err != nil {
+		return err
 	}
 	contract, err := os.ReadFile(filepath.Join(root, "admin", "openapi.json"))
 	if err != nil {
