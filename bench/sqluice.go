@@ -31,16 +31,14 @@ func ours() []contender {
 		onSQLiteToo[name] = r
 	}
 	version := moduleVersion("github.com/sqluice/sqluice")
-	full, drains := []string{insertOne, drainAlone}, []string{drainAlone, drainBy4, drainBy12, largePayloads, handlersShort, handlersMiddle, handlersLong}
+	full := []string{insertOne, drainAlone}
 	return []contender{
 		rawSQLite(durabilityNormal, nil),
-		{name: sqluice, version: version, engine: onSQLite, settings: "default", durability: durabilityNormal, roles: onSQLiteToo},
-		{name: sqluice, version: version, engine: onSQLite, settings: settingsBest, durability: durabilityNormal, roles: onSQLiteToo, only: drains},
+		{name: sqluice, version: version, engine: onSQLite, settings: settingsDefault, durability: durabilityNormal, roles: onSQLiteToo},
 		rawSQLite(durabilityFull, full),
-		{name: sqluice, version: version, engine: onSQLite, settings: "default", durability: durabilityFull, roles: onSQLiteToo, only: full},
+		{name: sqluice, version: version, engine: onSQLite, settings: settingsDefault, durability: durabilityFull, roles: onSQLiteToo, only: full},
 		rawPostgres(),
-		{name: sqluice, version: version, engine: onPostgreSQL, settings: "default", durability: durabilityFull, roles: roles},
-		{name: sqluice, version: version, engine: onPostgreSQL, settings: settingsBest, durability: durabilityFull, roles: roles, only: drains},
+		{name: sqluice, version: version, engine: onPostgreSQL, settings: settingsDefault, durability: durabilityFull, roles: roles},
 	}
 }
 

@@ -10,19 +10,11 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// bestAhead is the number of prefetched jobs of a worker in the settings for short jobs.
-const bestAhead = 800
-
 // newRunner makes a runner that reports each start of a job to start.
 func newRunner(client *jobs.Client, t task, retention jobs.Retention, start func(n int)) (*jobs.Runner, complaints, error) {
 	complaints := newComplaints()
-	ahead := 0
-	if t.Settings == settingsBest {
-		ahead = bestAhead
-	}
 	runner, err := jobs.NewRunner(client, jobs.Config{
 		Queues:    map[string]int{jobs.DefaultQueue: t.Concurrency},
-		Ahead:     ahead,
 		Retention: retention,
 		Logger:    slog.New(complaints),
 	})
