@@ -147,13 +147,12 @@ func relinked(source, target string) string {
 		anchor = "#" + anchor
 	}
 	file := path.Join(path.Dir(source), name)
-	isPicture := strings.HasPrefix(file, "docs/screenshots/")
 	switch {
 	case path.Base(file) == "README.md" && strings.HasPrefix(file, "docs/"):
 		return path.Join(path.Dir(name), "index.md") + anchor
 	case file == "admin/openapi.json":
 		return "/openapi.json"
-	case strings.HasPrefix(file, "docs/") && (path.Ext(file) == ".md" || isPicture):
+	case strings.HasPrefix(file, "docs/") && path.Ext(file) == ".md":
 		return target
 	case path.Ext(file) == "":
 		return repository + "/tree/main/" + file + anchor

@@ -137,7 +137,7 @@ func TestRelinked(t *testing.T) {
 	for target, want := range map[string]string{
 		"sql.md#read": "sql.md#read", "#x": "#x", "https://sqlite.org/": "https://sqlite.org/",
 		"../jobs/doc.go": repository + "/blob/main/jobs/doc.go", "../jobs": repository + "/tree/main/jobs",
-		"../admin/openapi.json": "/openapi.json", "decisions/README.md": "decisions/index.md", "screenshots/a.png": "screenshots/a.png",
+		"../admin/openapi.json": "/openapi.json", "decisions/README.md": "decisions/index.md",
 		"../README.md": repository + "/blob/main/README.md", "grafana/sqluice.json": repository + "/blob/main/docs/grafana/sqluice.json",
 	} {
 		if got := relinked("docs/api.md", target); got != want {

@@ -39,7 +39,7 @@ func write(root, folder string) error {
 		writeSidebar(groups, folder),
 		writeIndex(groups, root, folder),
 		writeForModels(groups, folder),
-		copyAssets(root, folder),
+		copyContract(root, folder),
 	)
 	return err
 }
@@ -53,11 +53,8 @@ func save(folder, name, text string) error {
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// copyAssets copies the pictures of the pages, and the files that the site serves unchanged.
-func copyAssets(root, folder string) error {
-	if err := os.CopyFS(filepath.Join(folder, "screenshots"), os.DirFS(filepath.Join(root, "docs", "screenshots"))); err != nil {
-		return err
-	}
+// copyContract copies the contract of the HTTP API, which the site serves unchanged.
+func copyContract(root, folder string) error {
 	contract, err := os.ReadFile(filepath.Join(root, "admin", "openapi.json"))
 	if err != nil {
 		return err

@@ -117,7 +117,7 @@ func TestDocsLinks(t *testing.T) {
 	t.Logf("%d links", links)
 }
 
-// kindsOfPages has a page of each kind: the first one, a guide, tables, code, the help of commands, generated references, pictures, decisions.
+// kindsOfPages has a page of each kind: the first one, a guide, tables, code, the help of commands, generated references, decisions.
 var kindsOfPages = []string{
 	"/index.html", "/start.html", "/retries.html", "/lifecycle.html", "/sql.html", "/cli.html", "/performance.html",
 	"/go/jobs/postgres.html", "/decisions/index.html", "/decisions/0051-many-queues.html", "/404.html",
