@@ -35,10 +35,11 @@ func (n quarantine) oneLastChance() step {
 func (n quarantine) isLast(a *Attempt) bool { return n.env.config.lastChance(&a.job) }
 
 // onlyFreeSlots returns the step that claims no jobs that would have to wait beside a job that was running when a process died: a
-// crash is also charged to the jobs that wait when their process dies. With FailOnBoot a crash costs more than an attempt.
+// crash is also charged to the jobs that wait when their process dies. With FailOnBoot, or where one crash fails a job, a crash costs more than
+// an attempt.
 func (n quarantine) onlyFreeSlots() step {
 	return step{narrow: func(jobs, free, formerCrashes int) int {
-		if n.env.config.FailOnBoot || formerCrashes > 0 {
+		if n.env.config.FailOnBoot || n.env.config.MaxCrashes <= 1 || formerCrashes > 0 {
 			return min(jobs, free)
 		}
 		return jobs

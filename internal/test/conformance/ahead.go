@@ -24,6 +24,7 @@ var aheadTests = []test{
 	{"CrashChargesNoWaitingJob", testAheadCrash},
 	{"LostLeaseIsExcusedOnce", testAheadLost},
 	{"NegativeIsNone", testAheadNone},
+	{"NoneWhereOneCrashFails", testAheadFatal},
 }
 
 // addMany adds jobs with the payload {}.
@@ -201,6 +202,25 @@ func testAheadNone(f *fixture) {
 		return nil
 	}))
 	want(f, "handlers that ran", handlers.Load(), int64(200))
+}
+
+// testAheadFatal: no job waits for a slot where the first crash fails a job, or leaves it to a person.
+func testAheadFatal(f *fixture) {
+	for name, config := range map[string]jobs.Config{"MaxCrashes 1": {MaxCrashes: 1}, "OnBootFailed": {OnBoot: jobs.OnBootFailed}} {
+		behind := f.addMany("k", 300)
+		f.addMany("short", 200, jobs.Priority(2))
+		slow := f.enqueue("slow", jobs.Priority(1))
+		config.Queues, config.Ahead = map[string]int{jobs.DefaultQueue: 1}, 800
+		f.drain(config, on("short", nothing), on("k", nothing), on("slow", func(context.Context, jobs.Job) error {
+			for _, id := range behind {
+				if job := f.get(id); job.Status != jobs.StatusPending {
+					f.Errorf("%s: job %d is %s while there is no slot for it", name, id, job.Status)
+				}
+			}
+			return nil
+		}))
+		want(f, name+": status", f.get(slow).Status, jobs.StatusDone)
+	}
 }
 
 // testAheadRisky: a job that a crash would fail does not wait for a slot, and no job waits beside one that may cause a
