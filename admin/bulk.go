@@ -116,11 +116,11 @@ func retryable() []jobs.Status {
 }
 
 func cancellable() []jobs.Status {
-	return []jobs.Status{jobs.StatusScheduled, jobs.StatusPending, jobs.StatusRunning}
+	return []jobs.Status{jobs.StatusScheduled, jobs.StatusWaiting, jobs.StatusPending, jobs.StatusRunning}
 }
 
 func deletable() []jobs.Status {
-	return []jobs.Status{jobs.StatusScheduled, jobs.StatusPending, jobs.StatusDone, jobs.StatusFailed, jobs.StatusCancelled}
+	return []jobs.Status{jobs.StatusScheduled, jobs.StatusWaiting, jobs.StatusPending, jobs.StatusDone, jobs.StatusFailed, jobs.StatusCancelled}
 }
 
 // changeMany is a method of an inspector: see [inspect.Inspector.RetryMany].

@@ -44,7 +44,7 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 
 // Changeable reports whether the job can be updated.
 func (v jobView) Changeable() bool {
-	return v.Status == jobs.StatusScheduled || v.Status == jobs.StatusPending
+	return v.Status == jobs.StatusScheduled || v.Status == jobs.StatusWaiting || v.Status == jobs.StatusPending
 }
 
 // FormTime returns the time at which the job is due in the layout of forms.
@@ -90,6 +90,8 @@ func (v jobView) Timeline() []timelineEntry {
 		if v.Attempt == 0 {
 			list[len(list)-1].What = "Falls due"
 		}
+	case jobs.StatusWaiting:
+		list = append(list, timelineEntry{At: later(v.RunAfter, v.UpdatedAt), What: "Waits for its limit", Class: "pending"})
 	case jobs.StatusPending:
 		list = append(list, timelineEntry{At: later(v.RunAfter, v.UpdatedAt), What: "Waits for a worker", Class: "pending"})
 	case jobs.StatusDone:
@@ -108,8 +110,7 @@ func (v jobView) Timeline() []timelineEntry {
 // fellDueLater reports whether the job fell due after its enqueue and has started since. After the end of an attempt the row may have the
 // due time of a later one.
 func (v jobView) fellDueLater() bool {
-	waits := v.Status == jobs.StatusScheduled || v.Status == jobs.StatusPending
-	return !waits && v.Attempt <= 1 && len(v.ends) == 0 && v.RunAfter.Sub(v.CreatedAt) >= time.Millisecond
+	return !v.Changeable() && v.Attempt <= 1 && len(v.ends) == 0 && v.RunAfter.Sub(v.CreatedAt) >= time.Millisecond
 }
 
 // space sets the gaps between the entries, and marks the first entry of each day.
@@ -237,6 +238,7 @@ func reasonTitles() map[inspect.Reason]string {
 		inspect.ReasonNoWorker:       "No worker takes it",
 		inspect.ReasonUnknownVersion: "No worker knows its version",
 		inspect.ReasonRefused:        "The database refuses it",
+		inspect.ReasonLimit:          "Its limit has no room",
 		inspect.ReasonSlots:          "Every slot is taken",
 		inspect.ReasonAhead:          "Other jobs come first",
 		inspect.ReasonSoon:           "About to run",

@@ -29,7 +29,7 @@ func TestFaultyRequests(t *testing.T) {
 		{"GET", "/jobs?limit=x", "", "limit", "be from 1 to 200"},
 		{"GET", "/jobs?after=-1", "", "after", "be the next"},
 		{"GET", "/jobs?after=99999999999999999999", "", "after", "be the next"},
-		{"GET", "/jobs?status=lost", "", "status", "be scheduled, pending"},
+		{"GET", "/jobs?status=lost", "", "status", "be scheduled, waiting, pending"},
 		{"GET", "/jobs?kind=a%00b", "", "kind", "hold no control character"},
 		{"GET", "/jobs?q=a%00b", "", "q", "hold no control character"},
 		{"GET", "/jobs?tag=a%00b", "", "tag", "hold no control character"},

@@ -2,7 +2,7 @@
 
 package db
 
-// EnqueueKeylessJobParamsOf returns the parameters for the same jobs, without UniqueKey, RequestID, SuccessorAt.
+// EnqueueKeylessJobParamsOf returns the parameters for the same jobs, without UniqueKey, RequestID, SuccessorAt, LimitKey.
 func EnqueueKeylessJobParamsOf(p EnqueueJobParams) EnqueueKeylessJobParams {
 	return EnqueueKeylessJobParams{
 		Kind:        p.Kind,
@@ -26,6 +26,7 @@ func ReplaceWaitingJobParamsOf(p EnqueueJobParams) ReplaceWaitingJobParams {
 	return ReplaceWaitingJobParams{
 		Priority:    p.Priority,
 		Queue:       p.Queue,
+		LimitKey:    p.LimitKey,
 		Now:         p.Now,
 		StartBy:     p.StartBy,
 		Payload:     p.Payload,

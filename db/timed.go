@@ -76,6 +76,13 @@ func (q timed) AddJobHistory(ctx context.Context, arg string) error {
 	return err
 }
 
+func (q timed) AddLimitKeys(ctx context.Context, arg string) error {
+	began := time.Now()
+	err := q.own.AddLimitKeys(ctx, arg)
+	q.hook("AddLimitKeys", time.Since(began), err)
+	return err
+}
+
 func (q timed) AddScheduleTick(ctx context.Context, arg AddScheduleTickParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.AddScheduleTick(ctx, arg)
@@ -116,6 +123,13 @@ func (q timed) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams) (
 	value, err := q.own.ClaimListedJobs(ctx, arg)
 	q.hook("ClaimListedJobs", time.Since(began), err)
 	return value, err
+}
+
+func (q timed) CloseLimitKey(ctx context.Context, arg CloseLimitKeyParams) error {
+	began := time.Now()
+	err := q.own.CloseLimitKey(ctx, arg)
+	q.hook("CloseLimitKey", time.Since(began), err)
+	return err
 }
 
 func (q timed) CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error) {
@@ -230,6 +244,13 @@ func (q timed) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 	return value, err
 }
 
+func (q timed) DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) error {
+	began := time.Now()
+	err := q.own.DeleteEmptyLanes(ctx, arg)
+	q.hook("DeleteEmptyLanes", time.Since(began), err)
+	return err
+}
+
 func (q timed) DeleteEndedWorker(ctx context.Context, arg int64) (int64, error) {
 	began := time.Now()
 	value, err := q.own.DeleteEndedWorker(ctx, arg)
@@ -265,6 +286,13 @@ func (q timed) DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams)
 	return value, err
 }
 
+func (q timed) DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKeysParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteIdleLimitKeys(ctx, arg)
+	q.hook("DeleteIdleLimitKeys", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) DeleteJob(ctx context.Context, arg DeleteJobParams) ([]DeleteJobRow, error) {
 	began := time.Now()
 	value, err := q.own.DeleteJob(ctx, arg)
@@ -291,6 +319,13 @@ func (q timed) DeleteJobRefusals(ctx context.Context, arg int64) error {
 	err := q.own.DeleteJobRefusals(ctx, arg)
 	q.hook("DeleteJobRefusals", time.Since(began), err)
 	return err
+}
+
+func (q timed) DeleteLimit(ctx context.Context, arg DeleteLimitParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteLimit(ctx, arg)
+	q.hook("DeleteLimit", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error) {
@@ -559,7 +594,7 @@ func (q timed) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {
 	return value, err
 }
 
-func (q timed) GetNextRunAfter(ctx context.Context) (int64, error) {
+func (q timed) GetNextRunAfter(ctx context.Context) (GetNextRunAfterRow, error) {
 	began := time.Now()
 	value, err := q.own.GetNextRunAfter(ctx)
 	q.hook("GetNextRunAfter", time.Since(began), err)
@@ -643,6 +678,13 @@ func (q timed) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParam
 	return value, err
 }
 
+func (q timed) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.HasWaitingJobs(ctx, arg)
+	q.hook("HasWaitingJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.HeartbeatWorker(ctx, arg)
@@ -675,6 +717,27 @@ func (q timed) ImportJobs(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ImportJobs(ctx, arg)
 	q.hook("ImportJobs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ImportLanes(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ImportLanes(ctx, arg)
+	q.hook("ImportLanes", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ImportLimitKeys(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ImportLimitKeys(ctx, arg)
+	q.hook("ImportLimitKeys", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ImportLimits(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ImportLimits(ctx, arg)
+	q.hook("ImportLimits", time.Since(began), err)
 	return value, err
 }
 
@@ -717,6 +780,27 @@ func (q timed) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ImportWorkers(ctx, arg)
 	q.hook("ImportWorkers", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListAllLanes(ctx context.Context) ([]Lane, error) {
+	began := time.Now()
+	value, err := q.own.ListAllLanes(ctx)
+	q.hook("ListAllLanes", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListAllLimitKeys(ctx context.Context) ([]LimitKey, error) {
+	began := time.Now()
+	value, err := q.own.ListAllLimitKeys(ctx)
+	q.hook("ListAllLimitKeys", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListAllLimits(ctx context.Context) ([]Limit, error) {
+	began := time.Now()
+	value, err := q.own.ListAllLimits(ctx)
+	q.hook("ListAllLimits", time.Since(began), err)
 	return value, err
 }
 
@@ -930,6 +1014,27 @@ func (q timed) ListKindSettings(ctx context.Context) ([]KindSetting, error) {
 	return value, err
 }
 
+func (q timed) ListLaneJobs(ctx context.Context, arg ListLaneJobsParams) ([]ListLaneJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.ListLaneJobs(ctx, arg)
+	q.hook("ListLaneJobs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]ListLaneTimesRow, error) {
+	began := time.Now()
+	value, err := q.own.ListLaneTimes(ctx, arg)
+	q.hook("ListLaneTimes", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListLimits(ctx context.Context) ([]ListLimitsRow, error) {
+	began := time.Now()
+	value, err := q.own.ListLimits(ctx)
+	q.hook("ListLimits", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListLiveDeclarations(ctx context.Context, arg ListLiveDeclarationsParams) ([]ListLiveDeclarationsRow, error) {
 	began := time.Now()
 	value, err := q.own.ListLiveDeclarations(ctx, arg)
@@ -990,6 +1095,13 @@ func (q timed) ListPendingQueues(ctx context.Context, arg ListPendingQueuesParam
 	began := time.Now()
 	value, err := q.own.ListPendingQueues(ctx, arg)
 	q.hook("ListPendingQueues", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListReadyLanes(ctx context.Context, arg ListReadyLanesParams) ([]ListReadyLanesRow, error) {
+	began := time.Now()
+	value, err := q.own.ListReadyLanes(ctx, arg)
+	q.hook("ListReadyLanes", time.Since(began), err)
 	return value, err
 }
 
@@ -1084,6 +1196,34 @@ func (q timed) LockDeclarations(ctx context.Context, arg int64) ([]LockDeclarati
 	return value, err
 }
 
+func (q timed) LockLaneJobs(ctx context.Context, arg LockLaneJobsParams) ([]LockLaneJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.LockLaneJobs(ctx, arg)
+	q.hook("LockLaneJobs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) LockLanes(ctx context.Context, arg string) ([]LockLanesRow, error) {
+	began := time.Now()
+	value, err := q.own.LockLanes(ctx, arg)
+	q.hook("LockLanes", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) LockLimitKeys(ctx context.Context, arg string) ([]LockLimitKeysRow, error) {
+	began := time.Now()
+	value, err := q.own.LockLimitKeys(ctx, arg)
+	q.hook("LockLimitKeys", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) ([]LockReadyLanesRow, error) {
+	began := time.Now()
+	value, err := q.own.LockReadyLanes(ctx, arg)
+	q.hook("LockReadyLanes", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) MendPauses(ctx context.Context, arg MendPausesParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.MendPauses(ctx, arg)
@@ -1116,6 +1256,13 @@ func (q timed) NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams) e
 	began := time.Now()
 	err := q.own.NoteScheduleJob(ctx, arg)
 	q.hook("NoteScheduleJob", time.Since(began), err)
+	return err
+}
+
+func (q timed) OpenLanes(ctx context.Context, arg OpenLanesParams) error {
+	began := time.Now()
+	err := q.own.OpenLanes(ctx, arg)
+	q.hook("OpenLanes", time.Since(began), err)
 	return err
 }
 
@@ -1154,6 +1301,13 @@ func (q timed) PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (in
 	return value, err
 }
 
+func (q timed) PromoteLimitedJobs(ctx context.Context, arg PromoteLimitedJobsParams) ([]PromoteLimitedJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.PromoteLimitedJobs(ctx, arg)
+	q.hook("PromoteLimitedJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.PromoteListedJobs(ctx, arg)
@@ -1180,6 +1334,13 @@ func (q timed) PutSchedule(ctx context.Context, arg PutScheduleParams) error {
 	err := q.own.PutSchedule(ctx, arg)
 	q.hook("PutSchedule", time.Since(began), err)
 	return err
+}
+
+func (q timed) ReadLimits(ctx context.Context, arg string) ([]ReadLimitsRow, error) {
+	began := time.Now()
+	value, err := q.own.ReadLimits(ctx, arg)
+	q.hook("ReadLimits", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) RecordExpiredJobs(ctx context.Context, arg RecordExpiredJobsParams) error {
@@ -1357,6 +1518,20 @@ func (q timed) SetJobProgress(ctx context.Context, arg SetJobProgressParams) (in
 	return value, err
 }
 
+func (q timed) SetLanes(ctx context.Context, arg SetLanesParams) error {
+	began := time.Now()
+	err := q.own.SetLanes(ctx, arg)
+	q.hook("SetLanes", time.Since(began), err)
+	return err
+}
+
+func (q timed) SetLimit(ctx context.Context, arg SetLimitParams) error {
+	began := time.Now()
+	err := q.own.SetLimit(ctx, arg)
+	q.hook("SetLimit", time.Since(began), err)
+	return err
+}
+
 func (q timed) SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error {
 	began := time.Now()
 	err := q.own.SetScheduleFault(ctx, arg)
@@ -1383,6 +1558,20 @@ func (q timed) SkipOwedTicks(ctx context.Context, arg SkipOwedTicksParams) error
 	err := q.own.SkipOwedTicks(ctx, arg)
 	q.hook("SkipOwedTicks", time.Since(began), err)
 	return err
+}
+
+func (q timed) SpendStarts(ctx context.Context, arg string) error {
+	began := time.Now()
+	err := q.own.SpendStarts(ctx, arg)
+	q.hook("SpendStarts", time.Since(began), err)
+	return err
+}
+
+func (q timed) StartWaitingJobs(ctx context.Context, arg StartWaitingJobsParams) ([]StartWaitingJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.StartWaitingJobs(ctx, arg)
+	q.hook("StartWaitingJobs", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error) {
@@ -1431,5 +1620,26 @@ func (q timed) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams)
 	began := time.Now()
 	value, err := q.own.UpdateWaitingJob(ctx, arg)
 	q.hook("UpdateWaitingJob", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) WakeAllLanes(ctx context.Context, arg int64) (int64, error) {
+	began := time.Now()
+	value, err := q.own.WakeAllLanes(ctx, arg)
+	q.hook("WakeAllLanes", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) WakeKind(ctx context.Context, arg WakeKindParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.WakeKind(ctx, arg)
+	q.hook("WakeKind", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) WakeLanes(ctx context.Context, arg WakeLanesParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.WakeLanes(ctx, arg)
+	q.hook("WakeLanes", time.Since(began), err)
 	return value, err
 }

@@ -25,7 +25,7 @@ type batch struct {
 // validate checks all payloads. Its error names a faulty one by its index.
 func (b *batch) validate(e *enqueue) error {
 	keep := keepBytes
-	if e.marshaled {
+	if e.payloads.marshaled {
 		keep = math.MaxInt
 	}
 	for i := 0; i < b.n; {

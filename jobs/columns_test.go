@@ -11,7 +11,7 @@ import (
 
 // Each column of the insert is set by an option, or by the kind. A new column needs an option in [conformance.EveryColumn].
 func TestEveryColumnIsSet(t *testing.T) {
-	keys := []jobs.EnqueueOption{jobs.Queue("q"), jobs.In(time.Hour), jobs.Unique("u"), jobs.RequestID("r")}
+	keys := []jobs.EnqueueOption{jobs.Queue("q"), jobs.In(time.Hour), jobs.Unique("u"), jobs.RequestID("r"), jobs.LimitKey("l")}
 	columns, err := jobs.ColumnsOf("k", append(keys, conformance.EveryOption(1)...)...)
 	if err != nil {
 		t.Fatal(err)

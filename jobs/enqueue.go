@@ -71,7 +71,7 @@ func (e *enqueue) validate(payload []byte) error {
 	if err := cipher.CheckPayload(payload); err != nil {
 		return err
 	}
-	if e.encoded {
+	if e.payloads.encoded {
 		return core.ValidateEncoded("payload", payload)
 	}
 	return core.ValidateJSON("payload", payload)
@@ -134,7 +134,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 		return Receipt{}, err
 	}
 	var receipt Receipt
-	if c.scope().Tx == nil && author == nil && job.UniqueKey == nil && job.RequestID == nil {
+	if c.scope().Tx == nil && author == nil && job.UniqueKey == nil && job.RequestID == nil && job.LimitKey == nil {
 		var ids []int64
 		if ids, err = c.insert(ctx, engine.Insert{Job: db.EnqueueKeylessJobParamsOf(job)}); err == nil {
 			receipt.ID = ids[0]
@@ -211,6 +211,9 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	if err := e.mark(ctx, c); err != nil {
 		return nil, err
 	}
+	if e.limitKey != nil {
+		return c.addLimited(ctx, e, job, b, author)
+	}
 	in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(job), Payloads: b.lists(), Count: n}
 	var ids []int64
 	if c.scope().Tx == nil && author == nil {
@@ -222,6 +225,43 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 		return nil, err
 	}
 	receipts := core.Map(ids, func(id int64) Receipt { return Receipt{ID: id} })
+	c.tellEnqueued(e, receipts...)
+	return receipts, nil
+}
+
+// addLimited adds jobs with limit keys, and calls the observer.
+func (c *Client) addLimited(ctx context.Context, e *enqueue, job db.EnqueueJobParams, b batch, author *audit.Author) ([]Receipt, error) {
+	rows := make([]lifecycle.Row, b.n)
+	for i := range rows {
+		job.LimitKey = e.limitKeyOf(i)
+		if *job.LimitKey != "" {
+			if err := ValidateName("limit key", *job.LimitKey); err != nil {
+				return nil, fmt.Errorf("payload %d: %w", i, err)
+			}
+		}
+		payload, err := b.payload(i)
+		if err == nil {
+			job.Payload, err = b.stored(payload)
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = e.insert(job)
+	}
+	receipts := make([]Receipt, len(rows))
+	err := c.scope().InsertWith(ctx, job.Queue, true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
+		list, err := lifecycle.InsertAll(ctx, q, rows)
+		if err != nil {
+			return false, err
+		}
+		for i, item := range list {
+			receipts[i] = Receipt(item)
+		}
+		return recordItems(ctx, q, author, job.Now, common(rows), receipts)
+	})
+	if err != nil {
+		return nil, err
+	}
 	c.tellEnqueued(e, receipts...)
 	return receipts, nil
 }

@@ -29,7 +29,7 @@ func (k Kind[T]) Item(args T, opts ...EnqueueOption) Item {
 	if err != nil {
 		err = fmt.Errorf("encode payload: %w", err)
 	}
-	return Item{job: k.enqueue(opts), payload: data, fault: err}
+	return Item{job: k.enqueueOf(args, opts), payload: data, fault: err}
 }
 
 // NewItem returns a job of a kind given by name, with a payload that is JSON already, for [Client.EnqueueItems].

@@ -58,6 +58,10 @@ type Kind[T any] struct {
 	// unique key are free again. Jobs that fail or are cancelled stay.
 	Keep time.Duration
 
+	// Limit bounds how many of its jobs run at once, and how many start in a time, in all processes together. Each key has that room for
+	// itself. The zero value is no limit. A runner declares it, as it does MaxAttempts; a limit that [Client.SetLimit] has set goes before it.
+	Limit Limit[T]
+
 	// Version is the number of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in
 	// the job's metadata, as [VersionField], which then must be an object. A runner runs no job whose payload has a newer version than the
 	// kind's, 0 included: it releases the job for a worker whose program knows that version, and the attempt does not count, as with
@@ -98,7 +102,7 @@ func (k Kind[T]) Enqueue(ctx context.Context, c *Client, args T, opts ...Enqueue
 	if err != nil {
 		return Receipt{}, fmt.Errorf("enqueue %s: encode payload: %w", k.Name, err)
 	}
-	receipt, err := c.enqueueOne(ctx, k.enqueue(opts), data)
+	receipt, err := c.enqueueOne(ctx, k.enqueueOf(args, opts), data)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("enqueue %s: %w", k.Name, err)
 	}
@@ -108,7 +112,11 @@ func (k Kind[T]) Enqueue(ctx context.Context, c *Client, args T, opts ...Enqueue
 // EnqueueMany adds one job for each of args, in one transaction: all of them or none. It returns a receipt for each, in order. All
 // payloads are encoded before the transaction begins, and are in memory together. See [Client.EnqueueMany] for very many.
 func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...EnqueueOption) ([]Receipt, error) {
-	receipts, err := c.enqueueMany(ctx, k.enqueue(opts), len(args), func(i int) ([]byte, error) { return json.Marshal(args[i]) })
+	e := k.enqueue(opts)
+	if e.limitKey == nil && len(args) > 0 && k.Limit.isSet() {
+		e.limitKey = func(i int) string { return k.Limit.key(args[i]) }
+	}
+	receipts, err := c.enqueueMany(ctx, e, len(args), func(i int) ([]byte, error) { return json.Marshal(args[i]) })
 	if err != nil {
 		return nil, fmt.Errorf("enqueue %d jobs of %s: %w", len(args), k.Name, err)
 	}
@@ -121,7 +129,7 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	for _, name := range append([]string{k.Name}, k.Aliases...) {
 		r.handle(handler{
 			kind: name, queue: k.Queue, settings: k.settings(), retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
-			version:  k.Version,
+			version: k.Version, limit: k.Limit.values().check(),
 			declares: k.declares(name),
 			run: func(ctx context.Context, job *Job) error {
 				args := new(T)
@@ -146,6 +154,11 @@ func (k Kind[T]) declares(name string) declare.Settings {
 	}
 	if k.Timeout > 0 {
 		s.Timeout = max(1, k.Timeout.Microseconds())
+	}
+	if k.Limit.isBound() {
+		s.Limit = &declare.Limit{
+			Running: k.Limit.Running, Starts: k.Limit.Rate.Starts, Period: k.Limit.Rate.Period.Microseconds(), Burst: k.Limit.Burst,
+		}
 	}
 	if name != k.Name {
 		s.AliasOf = k.Name
@@ -177,11 +190,21 @@ func (k Kind[T]) settings() jobrow.Settings {
 func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 	e := &enqueue{
 		kind: k.Name, queue: cmp.Or(k.Queue, DefaultQueue), priority: new(k.Priority),
-		sensitive: k.Sensitive, encoded: true, marshaled: true, version: k.Version,
+		sensitive: k.Sensitive, payloads: payloadSource{true, true}, version: k.Version,
 	}
 	e.kinds = kindDefaults{e.queue, k.settings()}
 	for _, opt := range opts {
 		opt(e)
+	}
+	return e
+}
+
+// enqueueOf is enqueue for a job with a payload, which has the limit key.
+func (k Kind[T]) enqueueOf(args T, opts []EnqueueOption) *enqueue {
+	e := k.enqueue(opts)
+	if e.limitKey == nil && k.Limit.isSet() {
+		key := k.Limit.key(args)
+		e.limitKey = func(int) string { return key }
 	}
 	return e
 }

@@ -10,9 +10,10 @@ const (
 	MinPriority        = jobtype.MinPriority
 	MaxPriority        = jobtype.MaxPriority
 	MaxAttemptsLimit   = jobtype.MaxAttemptsLimit
-	MaxNameLength      = jobtype.MaxNameLength // the length of names of kinds, queues and workers, in characters
-	MaxKeyLength       = jobtype.MaxKeyLength  // the length of unique keys, request ids and user ids, in characters
-	MaxKeyBytes        = jobtype.MaxKeyBytes   // the size of a unique key or request id with the kind, in bytes: PostgreSQL's index limit
+	MaxNameLength      = jobtype.MaxNameLength     // the length of names of kinds, queues and workers, in characters
+	MaxKeyLength       = jobtype.MaxKeyLength      // the length of unique keys, request ids and user ids, in characters
+	MaxKeyBytes        = jobtype.MaxKeyBytes       // the size of a unique key or request id with the kind, in bytes: PostgreSQL's index limit
+	MaxLimitKeyLength  = jobtype.MaxLimitKeyLength // the length of limit keys, in characters
 	MaxTags            = jobtype.MaxTags
 	DefaultQueue       = jobtype.DefaultQueue
 	DefaultMaxAttempts = jobtype.DefaultMaxAttempts

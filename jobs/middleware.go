@@ -110,7 +110,7 @@ func (r *EnqueueRequest) run(ctx context.Context) error {
 // pass passes a request through the middleware. It returns an error when a middleware returned nil without enqueuing, so that no
 // caller assumes that the jobs are enqueued.
 func (r *EnqueueRequest) pass(ctx context.Context) error {
-	r.enqueue.encoded = false // a middleware reads payloads, and may change them against the rule
+	r.enqueue.payloads.encoded = false // a middleware reads payloads, and may change them against the rule
 	if err := r.client.around(ctx, r); err != nil {
 		return err
 	}

@@ -32,14 +32,20 @@ type enqueue struct {
 	uniqueKey   *string
 	unique      *lifecycle.Unique // nil: jobs with the key are kept
 	requestID   *string
+	limitKey    func(i int) string // of the ith job; nil: the jobs obey no limit
 	userID      *string
 	tags        []string
 	metadata    any
 	version     int      // the version of the payload
 	sensitive   []string // the sensitive fields of the kind
-	encoded     bool     // payloads come from package json
-	marshaled   bool     // marshalers encode the payloads, possibly the application's
+	payloads    payloadSource
 	kinds       kindDefaults
+}
+
+// payloadSource says where payloads come from.
+type payloadSource struct {
+	encoded   bool // package json
+	marshaled bool // marshalers, possibly the application's
 }
 
 // kindDefaults holds the values for options with the zero value. An empty queue leaves it to the kind's declarations.
@@ -99,6 +105,20 @@ func Timeout(d time.Duration) EnqueueOption { return func(e *enqueue) { e.timeou
 // still kept, the enqueue returns that job instead of adding a second one. An empty id means none.
 func RequestID(id string) EnqueueOption { return func(e *enqueue) { e.requestID = core.Optional(id) } }
 
+// LimitKey makes the job obey the limits of its kind under a key: see [Limit] and [Client.SetLimit]. It overrides [Limit.Key]. The jobs of a
+// kind with an empty key share one. Without a limit in force the job runs like any other. At most [MaxLimitKeyLength] characters.
+func LimitKey(key string) EnqueueOption {
+	return func(e *enqueue) { e.limitKey = func(int) string { return key } }
+}
+
+// limitKeyOf returns the limit key of the ith job; nil if the jobs have none.
+func (e *enqueue) limitKeyOf(i int) *string {
+	if e.limitKey == nil {
+		return nil
+	}
+	return new(e.limitKey(i))
+}
+
 // UserID sets the user for whom the job runs; jobs can be listed by it. An empty id means none.
 func UserID(id string) EnqueueOption { return func(e *enqueue) { e.userID = core.Optional(id) } }
 
@@ -122,7 +142,7 @@ func Metadata(v any) EnqueueOption { return func(e *enqueue) { e.metadata = v } 
 func (e *enqueue) row(now, runAfter time.Time, status Status, metadata *string) db.EnqueueJobParams {
 	return db.EnqueueJobParams{
 		Kind: e.kind, Queue: cmp.Or(e.queue, DefaultQueue), Status: string(status), Priority: int64(core.Deref(e.priority)), RunAfter: core.Micros(runAfter),
-		MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(), UniqueKey: e.uniqueKey, RequestID: e.requestID,
+		MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(), UniqueKey: e.uniqueKey, RequestID: e.requestID, LimitKey: e.limitKeyOf(0),
 		UserID: e.userID, Tags: e.tagsColumn(), Metadata: metadata, Now: core.Micros(now),
 	}
 }
@@ -230,6 +250,11 @@ func (e *enqueue) checkKeys() error {
 			if err := core.CheckText(key.field, *key.value, MaxKeyLength); err != nil {
 				return err
 			}
+		}
+	}
+	if key := e.limitKeyOf(0); key != nil && *key != "" {
+		if err := ValidateName("limit key", *key); err != nil {
+			return err
 		}
 	}
 	for _, key := range keys[:2] {

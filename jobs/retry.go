@@ -48,6 +48,11 @@ func RetryAfter(delays ...time.Duration) func(Job, error) time.Duration {
 // once, and before all jobs of a lower priority: a job that polls needs a delay. Other errors that are joined to it are not recorded.
 func Snooze(d time.Duration) error { return runner.Snooze(d, nil) }
 
+// Throttle, returned by a handler, lets no job of its kind and limit key start for d, as when a service has answered 429. The job keeps its
+// place, and the attempt does not count. A job without a limit key is put off alone, as by [Snooze]. A negative d means 0. Running jobs go
+// on. Of two such times the later one applies.
+func Throttle(d time.Duration) error { return runner.Throttle(d, nil) }
+
 // SnoozeBecause is [Snooze] with a reason, which may be nil: people see it beside the attempt, as "the partner's API is down". Only the
 // attempt stores it, and it is encrypted and withheld as errors are; the job's last error stays.
 func SnoozeBecause(d time.Duration, reason error) error { return runner.Snooze(d, reason) }

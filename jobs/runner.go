@@ -14,6 +14,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
+	"github.com/sqluice/sqluice/internal/queue/limits"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/runner"
@@ -61,6 +62,7 @@ type handler struct {
 	sensitive  []string
 	keep       time.Duration
 	version    int
+	limit      error                             // the fault of the kind's limit
 	run        func(context.Context, *Job) error // it copies the job
 }
 
@@ -76,6 +78,9 @@ func (r *Runner) handle(h handler) {
 	}
 	if err := prune.CheckKeep(h.keep); err != nil && h.keep != 0 && h.keep != Nothing {
 		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + ": " + err.Error() + ", Nothing, or 0 for what Config.Retention says")
+	}
+	if h.limit != nil {
+		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + ": " + h.limit.Error())
 	}
 	if h.version < AnyVersion {
 		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + ": Version must be from 0 on, or AnyVersion")
@@ -165,6 +170,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 	}
 	err = runner.Run(audit.Without(ctx), r.config.internal(drain), runner.Options{
 		Scope: r.client.scope(), Registry: r.client.runners, Queues: r.queues, Handlers: r.handlers, Declared: declared, Schedules: schedule.Names(schedules),
+		Sources: []runner.Source{limits.Source{}},
 		Prepare: r.prepare, Settings: r.client.kinds,
 	})
 	return core.Wrap(err, "run")

@@ -11,6 +11,7 @@ type Status = jobtype.Status
 
 const (
 	StatusScheduled = jobtype.StatusScheduled // waits for its run_after
+	StatusWaiting   = jobtype.StatusWaiting   // due, waits for room in its limit
 	StatusPending   = jobtype.StatusPending   // due, waits for a worker
 	StatusRunning   = jobtype.StatusRunning   // held by a worker
 	StatusDone      = jobtype.StatusDone      // ended well

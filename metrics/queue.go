@@ -109,6 +109,7 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	oldest := oldestOf(known, r.waits)
 	for name, info := range queues {
 		gauge(q.perQueue, float64(info.Scheduled), name, string(jobs.StatusScheduled))
+		gauge(q.perQueue, float64(info.Waiting), name, string(jobs.StatusWaiting))
 		gauge(q.perQueue, float64(info.Pending), name, string(jobs.StatusPending))
 		gauge(q.perQueue, float64(info.Running), name, string(jobs.StatusRunning))
 		gauge(q.slots, float64(info.Slots), name)
@@ -176,6 +177,7 @@ func sumQueues(known *labels.Names, list []inspect.QueueInfo) map[string]inspect
 		name, _ := known.Of(info.Name, "")
 		sum := sums[name]
 		sum.Scheduled += info.Scheduled
+		sum.Waiting += info.Waiting
 		sum.Pending += info.Pending
 		sum.Running += info.Running
 		sum.Slots += info.Slots

@@ -125,7 +125,7 @@ func (a *app) printList(now time.Time, list []jobs.Job, asJSON bool) error {
 // mainTime returns the most important time of a job, by its status.
 func mainTime(now time.Time, job jobs.Job) string {
 	switch job.Status {
-	case jobs.StatusScheduled, jobs.StatusPending:
+	case jobs.StatusScheduled, jobs.StatusWaiting, jobs.StatusPending:
 		return "due " + human.Age(now, job.RunAfter)
 	case jobs.StatusRunning:
 		return "started " + human.Age(now, job.StartedAt)

@@ -27,7 +27,7 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"list --bogus", []string{"--bogus", "sqluice list --help"}},
 		{"list -x", []string{"'x'"}},
 		{"list extra", []string{`"extra"`}},
-		{"list --status nope", []string{`--status "nope"`, "scheduled, pending, running, done, failed or cancelled"}},
+		{"list --status nope", []string{`--status "nope"`, "scheduled, waiting, pending, running, done, failed or cancelled"}},
 		{"list --limit 0", []string{`--limit "0"`, "from 1 to 1000"}},
 		{"list --limit 1001", []string{`--limit "1001"`, "from 1 to 1000"}},
 		{"list --limit many", []string{`--limit "many"`, "from 1 to 1000"}},

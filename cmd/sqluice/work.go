@@ -220,7 +220,7 @@ func drain(ctx context.Context, runner *jobs.Runner, c *jobs.Client, log *slog.L
 	if err != nil {
 		return err
 	}
-	log.Info("drained", "left_scheduled", stats.Jobs[jobs.StatusScheduled], "left_pending", stats.Jobs[jobs.StatusPending])
+	log.Info("drained", "left_scheduled", stats.Jobs[jobs.StatusScheduled], "left_waiting", stats.Jobs[jobs.StatusWaiting], "left_pending", stats.Jobs[jobs.StatusPending])
 	return nil
 }
 

@@ -52,7 +52,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     ) AS c
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $2 AND w.ended_at IS NULL)
       AND (CAST($9 AS BIGINT) = 0 OR $9
-           <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807))
+           <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL ORDER BY d.run_after LIMIT 1), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT $8
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -448,7 +448,7 @@ const promoteDueJobs = `-- name: PromoteDueJobs :execrows
 UPDATE sqluice_jobs SET updated_at = $1, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= $1
+    WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= $1
     ORDER BY d.run_after, d.id LIMIT $2
     FOR NO KEY UPDATE SKIP LOCKED
 ))

@@ -58,6 +58,10 @@ SELECT p.queue, p.kind, 'pending' AS status, COUNT(*) AS jobs,
        CAST(MIN(p.run_after) AS BIGINT) AS since
 FROM sqluice_jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
 UNION ALL
+SELECT w.queue, w.kind, 'waiting' AS status, COUNT(*) AS jobs,
+       CAST(MIN(w.run_after) AS BIGINT) AS since
+FROM sqluice_jobs AS w WHERE w.status = 'waiting' GROUP BY w.queue, w.kind
+UNION ALL
 SELECT s.queue, s.kind, 'scheduled' AS status, COUNT(*) AS jobs,
        CAST(MIN(s.run_after) AS BIGINT) AS since
 FROM sqluice_jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind

@@ -20,7 +20,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $1 AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $3 AND h.kind = '')
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = $2)
-  AND COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807)
+  AND COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL ORDER BY d.run_after LIMIT 1), 9223372036854775807)
       > $4
   AND NOT EXISTS (
     SELECT 1 FROM (
@@ -146,12 +146,12 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 
 const enqueueJob = `-- name: EnqueueJob :one
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
-                  unique_key, successor_at, request_id, user_id, tags, metadata, created_at, updated_at)
+                  unique_key, successor_at, request_id, user_id, tags, metadata, limit_key, created_at, updated_at)
 SELECT CAST($1 AS TEXT), $2, $3, $4,
        $5, $6, $7, $8,
        $9, CAST($10 AS TEXT), $11,
        $12, $13, $14,
-       $15, $16, $16
+       $15, $16, $17, $17
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = $1 AND s.unique_key = $10
@@ -176,6 +176,7 @@ type EnqueueJobParams struct {
 	UserID      *string `json:"user_id"`
 	Tags        *string `json:"tags"`
 	Metadata    *string `json:"metadata"`
+	LimitKey    *string `json:"limit_key"`
 	Now         int64   `json:"now"`
 }
 
@@ -198,6 +199,7 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 		arg.UserID,
 		arg.Tags,
 		arg.Metadata,
+		arg.LimitKey,
 		arg.Now,
 	)
 	var id int64
@@ -297,7 +299,7 @@ type EnqueueKeylessJobParams struct {
 	Now         int64   `json:"now"`
 }
 
-// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of. All parameters
+// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of, nor a limit key. All parameters
 // have a CAST to a plain type: PostgreSQL prepares the checks of a domain anew for each parameter of that type, at each run.
 // No row means that the queue is closed by a move.
 func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error) {
@@ -366,7 +368,7 @@ const importJobs = `-- name: ImportJobs :execrows
 INSERT INTO sqluice_jobs (id, queue, kind, payload, max_attempts, timeout, status, priority, run_after, start_by,
                   successor_at, attempt, uncounted, crashes, worker_id, lease_until, cancel_requested_at, unique_key,
                   request_id, user_id, tags, metadata, progress, result, last_error, created_at, started_at,
-                  finished_at, updated_at, prefetched)
+                  finished_at, updated_at, prefetched, limit_key)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        CAST(e.value->>5 AS BIGINT), e.value->>6, CAST(e.value->>7 AS BIGINT), CAST(e.value->>8 AS BIGINT),
@@ -374,7 +376,7 @@ SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(
        CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT), CAST(e.value->>14 AS BIGINT),
        CAST(e.value->>15 AS BIGINT), CAST(e.value->>16 AS BIGINT), e.value->>17, e.value->>18, e.value->>19,
        e.value->>20, e.value->>21, e.value->>22, e.value->>23, e.value->>24, CAST(e.value->>25 AS BIGINT),
-       CAST(e.value->>26 AS BIGINT), CAST(e.value->>27 AS BIGINT), CAST(e.value->>28 AS BIGINT), CAST(e.value->>29 AS BIGINT)
+       CAST(e.value->>26 AS BIGINT), CAST(e.value->>27 AS BIGINT), CAST(e.value->>28 AS BIGINT), CAST(e.value->>29 AS BIGINT), e.value->>30
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 
@@ -390,7 +392,7 @@ func (q *Queries) ImportJobs(ctx context.Context, items string) (int64, error) {
 const listLiveJobsByUniqueKey = `-- name: ListLiveJobsByUniqueKey :many
 SELECT j.id, j.status, j.attempt, j.created_at, j.run_after, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
 WHERE j.kind = $1 AND j.unique_key = CAST($2 AS TEXT)
-  AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'pending', 'running')
+  AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'waiting', 'pending', 'running')
 UNION ALL
 SELECT s.id, s.status, s.attempt, s.created_at, s.successor_at, s.successor_at FROM sqluice_jobs AS s
 WHERE s.kind = $1 AND s.unique_key = $2 AND s.successor_at IS NOT NULL
@@ -442,31 +444,32 @@ func (q *Queries) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsB
 const replaceWaitingJob = `-- name: ReplaceWaitingJob :execrows
 UPDATE sqluice_jobs SET
     status = CASE WHEN CAST($1 AS BIGINT) IS NULL AND priority = $2
-        AND queue = $3 THEN status ELSE 'scheduled' END,
+        AND queue = $3 AND limit_key IS NULL AND CAST($4 AS TEXT) IS NULL THEN status ELSE 'scheduled' END,
     run_after = CASE WHEN successor_at IS NOT NULL THEN run_after ELSE COALESCE($1, run_after) + CASE
-        WHEN updated_at <= $4 OR updated_at > $5 THEN 0
-        WHEN updated_at - $4 < $6 THEN updated_at - $4 ELSE $6 END END,
+        WHEN updated_at <= $5 OR updated_at > $6 THEN 0
+        WHEN updated_at - $5 < $7 THEN updated_at - $5 ELSE $7 END END,
     successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE($1, successor_at) + CASE
-        WHEN updated_at <= $4 OR updated_at > $5 THEN 0
-        WHEN updated_at - $4 < $6 THEN updated_at - $4 ELSE $6 END END,
-    start_by = $7 + CAST($8 AS BIGINT) * CASE
-        WHEN updated_at <= $4 OR updated_at > $5 THEN 0
-        WHEN updated_at - $4 < $6 THEN updated_at - $4 ELSE $6 END,
-    updated_at = CASE WHEN updated_at BETWEEN $4 AND $5 THEN updated_at ELSE $4 END,
-    queue = $3, priority = $2, payload = $9,
+        WHEN updated_at <= $5 OR updated_at > $6 THEN 0
+        WHEN updated_at - $5 < $7 THEN updated_at - $5 ELSE $7 END END,
+    start_by = $8 + CAST($9 AS BIGINT) * CASE
+        WHEN updated_at <= $5 OR updated_at > $6 THEN 0
+        WHEN updated_at - $5 < $7 THEN updated_at - $5 ELSE $7 END,
+    updated_at = CASE WHEN updated_at BETWEEN $5 AND $6 THEN updated_at ELSE $5 END,
+    queue = $3, priority = $2, payload = $10, limit_key = $4,
     uncounted = attempt, crashes = 0, progress = NULL,
-    max_attempts = $10, timeout = $11,
-    user_id = $12, tags = $13,
-    metadata = $14
-WHERE id = $15 AND status IN ('scheduled', 'pending') AND attempt = $16
-  AND COALESCE(successor_at, -1) = CAST($17 AS BIGINT)
-  AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR($9, 1, 19) = '"sqluice:encrypted:')
+    max_attempts = $11, timeout = $12,
+    user_id = $13, tags = $14,
+    metadata = $15
+WHERE id = $16 AND status IN ('scheduled', 'waiting', 'pending') AND attempt = $17
+  AND COALESCE(successor_at, -1) = CAST($18 AS BIGINT)
+  AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR($10, 1, 19) = '"sqluice:encrypted:')
 `
 
 type ReplaceWaitingJobParams struct {
 	DueAt       *int64  `json:"due_at"`
 	Priority    int64   `json:"priority"`
 	Queue       string  `json:"queue"`
+	LimitKey    *string `json:"limit_key"`
 	Now         int64   `json:"now"`
 	SetBack     int64   `json:"set_back"`
 	Room        int64   `json:"room"`
@@ -493,6 +496,7 @@ func (q *Queries) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobPa
 		arg.DueAt,
 		arg.Priority,
 		arg.Queue,
+		arg.LimitKey,
 		arg.Now,
 		arg.SetBack,
 		arg.Room,

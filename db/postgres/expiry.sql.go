@@ -16,7 +16,7 @@ UPDATE sqluice_jobs SET updated_at = $1, status = 'cancelled', finished_at = $1,
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((SELECT sqluice_ids($2)) AS BIGINT[]))
-      AND j.start_by <= $1 AND COALESCE(j.status, '') IN ('scheduled', 'pending')
+      AND j.start_by <= $1 AND COALESCE(j.status, '') IN ('scheduled', 'waiting', 'pending')
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, queue, kind, unique_key
@@ -63,7 +63,7 @@ func (q *Queries) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]Expir
 
 const listOverdueJobIDs = `-- name: ListOverdueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
-WHERE d.start_by IS NOT NULL AND d.status IN ('scheduled', 'pending') AND d.start_by <= CAST($1 AS BIGINT)
+WHERE d.start_by IS NOT NULL AND d.status IN ('scheduled', 'waiting', 'pending') AND d.start_by <= CAST($1 AS BIGINT)
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'expire' AND r.again_at > $1 LIMIT 1 OFFSET 0)
 ORDER BY d.start_by LIMIT $2
 `

@@ -359,16 +359,17 @@ func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobs
 }
 
 const releaseJobs = `-- name: ReleaseJobs :many
-UPDATE sqluice_jobs SET updated_at = $1, status = 'pending', uncounted = uncounted + 1,
+UPDATE sqluice_jobs SET updated_at = $1, status = $2, uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
-  AND worker_id = CAST($2 AS BIGINT) AND attempt = $3
-  AND id = ANY (CAST((SELECT sqluice_ids($4)) AS BIGINT[]))
+  AND worker_id = CAST($3 AS BIGINT) AND attempt = $4
+  AND id = ANY (CAST((SELECT sqluice_ids($5)) AS BIGINT[]))
 RETURNING id
 `
 
 type ReleaseJobsParams struct {
 	Now      int64  `json:"now"`
+	Status   string `json:"status"`
 	WorkerID int64  `json:"worker_id"`
 	Attempt  int64  `json:"attempt"`
 	Ids      string `json:"ids"`
@@ -379,6 +380,7 @@ type ReleaseJobsParams struct {
 func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, releaseJobs,
 		arg.Now,
+		arg.Status,
 		arg.WorkerID,
 		arg.Attempt,
 		arg.Ids,

@@ -10,7 +10,7 @@ import (
 )
 
 const getJob = `-- name: GetJob :one
-SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at, j.prefetched FROM sqluice_jobs AS j WHERE j.id = $1 AND j.status <> 'deleted'
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at, j.prefetched, j.limit_key FROM sqluice_jobs AS j WHERE j.id = $1 AND j.status <> 'deleted'
 `
 
 // GetJob is one job.
@@ -48,6 +48,7 @@ func (q *Queries) GetJob(ctx context.Context, id int64) (Job, error) {
 		&i.FinishedAt,
 		&i.UpdatedAt,
 		&i.Prefetched,
+		&i.LimitKey,
 	)
 	return i, err
 }

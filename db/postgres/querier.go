@@ -19,6 +19,8 @@ type Querier interface {
 	AddJobError(ctx context.Context, arg AddJobErrorParams) error
 	// AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
 	AddJobHistory(ctx context.Context, items string) error
+	// AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
+	AddLimitKeys(ctx context.Context, keys string) error
 	// AddScheduleTick notes what comes of a tick. Zero rows mean that something has come of it before.
 	AddScheduleTick(ctx context.Context, arg AddScheduleTickParams) (int64, error)
 	// AddSensitiveFields marks fields, a JSON list of [kind, path]. Those that are marked already stay so.
@@ -36,6 +38,8 @@ type Querier interface {
 	// ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
 	// them. It does not wait for rows that are locked (on SQLite none are).
 	ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams) ([]ClaimListedJobsRow, error)
+	// CloseLimitKey lets no job of a kind and a key start before a time.
+	CloseLimitKey(ctx context.Context, arg CloseLimitKeyParams) error
 	// CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
 	CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error)
 	// CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
@@ -76,6 +80,8 @@ type Querier interface {
 	DeleteDeclarations(ctx context.Context) error
 	// DeleteEmptyJobCounts removes the counts of kinds that have no job left.
 	DeleteEmptyJobCounts(ctx context.Context) (int64, error)
+	// DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
+	DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) error
 	// DeleteEndedWorker drops the row of a worker that has ended.
 	DeleteEndedWorker(ctx context.Context, id int64) (int64, error)
 	// DeleteEndedWorkers drops the rows of workers that ended before a time.
@@ -88,6 +94,9 @@ type Querier interface {
 	// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
+	// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
+	// wait for rows that are locked (on SQLite none are).
+	DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKeysParams) (int64, error)
 	// DeleteJob removes a job that is not running, with its errors, and returns its status.
 	DeleteJob(ctx context.Context, arg DeleteJobParams) ([]DeleteJobRow, error)
 	// DeleteJobErrors removes the errors of a job.
@@ -96,6 +105,8 @@ type Querier interface {
 	DeleteJobHistory(ctx context.Context, arg DeleteJobHistoryParams) (int64, error)
 	// DeleteJobRefusals removes why the database refused what concerns a job.
 	DeleteJobRefusals(ctx context.Context, jobID int64) error
+	// DeleteLimit removes a limit that SetLimit has set.
+	DeleteLimit(ctx context.Context, arg DeleteLimitParams) (int64, error)
 	// DeleteOldAudit removes up to n rows from before a time, the oldest first.
 	DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error)
 	// DeleteOldDeclarations removes all contents of a schedule when no worker has declared one of them since a time. Those of kinds stay: the
@@ -149,7 +160,7 @@ type Querier interface {
 	// EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
 	// No row means that the queue is closed by a move.
 	EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int64, error)
-	// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of. All parameters
+	// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of, nor a limit key. All parameters
 	// have a CAST to a plain type: PostgreSQL prepares the checks of a domain anew for each parameter of that type, at each run.
 	// No row means that the queue is closed by a move.
 	EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error)
@@ -194,8 +205,9 @@ type Querier interface {
 	GetNewestEndedID(ctx context.Context) (int64, error)
 	// GetNextJobChange returns the id of the first note after an id; 0 when there is none.
 	GetNextJobChange(ctx context.Context, after int64) (int64, error)
-	// GetNextRunAfter returns the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
-	GetNextRunAfter(ctx context.Context) (int64, error)
+	// GetNextRunAfter returns the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0. limited is
+	// that time for the jobs with a limit key. lanes is 1 when a lane is or will be ready by itself.
+	GetNextRunAfter(ctx context.Context) (GetNextRunAfterRow, error)
 	// GetOldestJobHistory returns the start of the oldest step of one length since a time; 0 when there is none.
 	GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error)
 	// GetPause reads the pause of a queue, which has the kind '', or of a kind in it, if there is one. Until the end of the transaction no
@@ -228,6 +240,9 @@ type Querier interface {
 	// HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
 	// It is one statement, so that a job that goes from one to the other is not missed.
 	HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error)
+	// HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job and are not paused. It leaves out lanes
+	// that are ready only after until.
+	HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
 	// ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
@@ -238,6 +253,12 @@ type Querier interface {
 	ImportJobErrors(ctx context.Context, items string) (int64, error)
 	// ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportJobs(ctx context.Context, items string) (int64, error)
+	// ImportLanes adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportLanes(ctx context.Context, items string) (int64, error)
+	// ImportLimitKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportLimitKeys(ctx context.Context, items string) (int64, error)
+	// ImportLimits adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportLimits(ctx context.Context, items string) (int64, error)
 	// ImportPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportPauses(ctx context.Context, items string) (int64, error)
 	// ImportRetentions adds rows as they are: a JSON list of lists, each in the order of the table's columns.
@@ -250,6 +271,12 @@ type Querier interface {
 	ImportUniqueKeys(ctx context.Context, items string) (int64, error)
 	// ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportWorkers(ctx context.Context, items string) (int64, error)
+	// ListAllLanes lists all lanes.
+	ListAllLanes(ctx context.Context) ([]Lane, error)
+	// ListAllLimitKeys lists what claims must know of limit keys.
+	ListAllLimitKeys(ctx context.Context) ([]LimitKey, error)
+	// ListAllLimits lists the limits that people have set.
+	ListAllLimits(ctx context.Context) ([]Limit, error)
 	// ListAllScheduleTicks lists the ticks of all schedules.
 	ListAllScheduleTicks(ctx context.Context) ([]ScheduleTick, error)
 	// ListAllSensitiveFields lists all fields that are marked.
@@ -320,6 +347,14 @@ type Querier interface {
 	ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error)
 	// ListKindSettings lists what counts for the jobs of all kinds that programs declare.
 	ListKindSettings(ctx context.Context) ([]KindSetting, error)
+	// ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], the best first.
+	ListLaneJobs(ctx context.Context, arg ListLaneJobsParams) ([]ListLaneJobsRow, error)
+	// ListLaneTimes lists the pairs of a queue and a kind, of two JSON lists, that have lanes, each with the first time at which one of them is
+	// ready.
+	ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]ListLaneTimesRow, error)
+	// ListLimits lists the limits that people have set, and those that programs declare, by kind and key, with the number of running and of
+	// waiting jobs of the key: of all keys of the kind when it is empty. set_at is 0 for a declared limit.
+	ListLimits(ctx context.Context) ([]ListLimitsRow, error)
 	// ListLiveDeclarations lists what live workers declare of a subject, of one name unless that is NULL: a row for each worker.
 	ListLiveDeclarations(ctx context.Context, arg ListLiveDeclarationsParams) ([]ListLiveDeclarationsRow, error)
 	// ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
@@ -340,6 +375,9 @@ type Querier interface {
 	// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
 	// kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
 	ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error)
+	// ListReadyLanes lists up to n lanes of a queue and of kinds, a JSON list, that are ready: of a higher priority first, then those that
+	// have been ready for longer.
+	ListReadyLanes(ctx context.Context, arg ListReadyLanesParams) ([]ListReadyLanesRow, error)
 	// ListRefusals lists what the database refuses to do with a job.
 	ListRefusals(ctx context.Context, jobID int64) ([]Refusal, error)
 	// ListReplacingTicks lists the ticks of a schedule for which a job was cancelled.
@@ -368,6 +406,15 @@ type Querier interface {
 	LockCounts(ctx context.Context) error
 	// LockDeclarations lists all contents of the names that a worker declares, by id. On PostgreSQL it locks them.
 	LockDeclarations(ctx context.Context, workerID int64) ([]LockDeclarationsRow, error)
+	// LockLaneJobs is ListLaneJobs, and locks the jobs. It passes over locked ones (on SQLite there are none).
+	LockLaneJobs(ctx context.Context, arg LockLaneJobsParams) ([]LockLaneJobsRow, error)
+	// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all).
+	LockLanes(ctx context.Context, keys string) ([]LockLanesRow, error)
+	// LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
+	LockLimitKeys(ctx context.Context, keys string) ([]LockLimitKeysRow, error)
+	// LockReadyLanes is ListReadyLanes, and locks the lanes. It passes over locked ones (on SQLite there are none). It lists none for a worker
+	// that is gone.
+	LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) ([]LockReadyLanesRow, error)
 	// MendPauses makes the pauses that CountAhead counts begin now, and last as long as they were to.
 	MendPauses(ctx context.Context, arg MendPausesParams) (int64, error)
 	// MendSchedules makes the schedules that CountAhead counts go on now: the next look finds the next tick.
@@ -380,6 +427,8 @@ type Querier interface {
 	NoteRefusal(ctx context.Context, arg NoteRefusalParams) error
 	// NoteScheduleJob notes the last job of a schedule and its tick, and the tick that it owes.
 	NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams) error
+	// OpenLanes makes lanes ready, a JSON list of [kind, key, queue, priority], that have got waiting jobs. A lane that is ready later stays so.
+	OpenLanes(ctx context.Context, arg OpenLanesParams) error
 	// OpenQueue opens the queue again that the move with a token closed.
 	OpenQueue(ctx context.Context, token string) (int64, error)
 	// Pause stops claims from a queue, or of one kind's jobs in it, until a time or until it is resumed; what runs goes on. Zero rows mean that
@@ -391,6 +440,9 @@ type Querier interface {
 	PeekJobs(ctx context.Context, arg PeekJobsParams) ([]PeekJobsRow, error)
 	// PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 	PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error)
+	// PromoteLimitedJobs makes up to n scheduled jobs with a limit key waiting whose time has come, the earliest first. OpenLanes follows in the
+	// same transaction.
+	PromoteLimitedJobs(ctx context.Context, arg PromoteLimitedJobsParams) ([]PromoteLimitedJobsRow, error)
 	// PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
 	// It does not wait for rows that are locked (on SQLite none are).
 	PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error)
@@ -401,6 +453,10 @@ type Querier interface {
 	PutRetention(ctx context.Context, arg PutRetentionParams) (int64, error)
 	// PutSchedule adds a schedule, or replaces what was said of the one with the name. Its next tick stays, unless its times change.
 	PutSchedule(ctx context.Context, arg PutScheduleParams) error
+	// ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
+	// or else for the kind, or else the declared one; zeros without one. It must be a statement after LockLimitKeys: an earlier snapshot
+	// may lack jobs that have started since.
+	ReadLimits(ctx context.Context, keys string) ([]ReadLimitsRow, error)
 	// RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.
 	RecordExpiredJobs(ctx context.Context, arg RecordExpiredJobsParams) error
 	// RecordHeldJobs notes the end of all attempts of a worker that has said that it stops, but of those whose cancellation was requested.
@@ -469,6 +525,10 @@ type Querier interface {
 	ReturnJob(ctx context.Context, arg ReturnJobParams) (int64, error)
 	// SetJobProgress notes how far a running attempt has come.
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
+	// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
+	SetLanes(ctx context.Context, arg SetLanesParams) error
+	// SetLimit sets a limit of a kind and a key, in place of the one that was set before.
+	SetLimit(ctx context.Context, arg SetLimitParams) error
 	// SetScheduleFault notes why a worker could not enqueue a schedule's job.
 	SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error
 	// SetUniqueKeyJob notes the job that has taken a unique key.
@@ -477,6 +537,10 @@ type Querier interface {
 	SetWorkerQueues(ctx context.Context, arg SetWorkerQueuesParams) (int64, error)
 	// SkipOwedTicks notes that nothing comes of a tick that a schedule owed.
 	SkipOwedTicks(ctx context.Context, arg SkipOwedTicksParams) error
+	// SpendStarts notes until when the starts of keys, a JSON list of [kind, key, time], have used up their rates.
+	SpendStarts(ctx context.Context, items string) error
+	// StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them.
+	StartWaitingJobs(ctx context.Context, arg StartWaitingJobsParams) ([]StartWaitingJobsRow, error)
 	// TakeJobChanges removes up to n notes after an id and returns them.
 	TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error)
 	// TakeSchedules reads schedules to fire them, by a JSON list of their names. On PostgreSQL it leaves out those that another transaction has
@@ -494,6 +558,12 @@ type Querier interface {
 	// when its run_after has come. Another payload has all attempts, whatever those with the old one have used up. It changes none that would
 	// be due only when it is too late to start.
 	UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error)
+	// WakeAllLanes makes all lanes ready that wait for the end of a job.
+	WakeAllLanes(ctx context.Context, now int64) (int64, error)
+	// WakeKind makes the lanes of a kind ready at once, of one key or of all: a limit has changed.
+	WakeKind(ctx context.Context, arg WakeKindParams) (int64, error)
+	// WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
+	WakeLanes(ctx context.Context, arg WakeLanesParams) (int64, error)
 }
 
 var _ Querier = (*Queries)(nil)

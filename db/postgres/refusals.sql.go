@@ -79,7 +79,7 @@ DELETE FROM sqluice_refusals WHERE NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS j WHERE j.id = sqluice_refusals.job_id AND COALESCE(j.status, '') IN (
         CASE sqluice_refusals.action WHEN 'promote' THEN 'scheduled' WHEN 'expire' THEN 'scheduled' WHEN 'claim' THEN 'pending' WHEN 'conflict' THEN 'scheduled' WHEN 'prune' THEN 'done' ELSE 'running' END,
         CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' WHEN 'expire' THEN 'pending' WHEN 'conflict' THEN 'pending' ELSE '' END,
-        CASE sqluice_refusals.action WHEN 'prune' THEN 'cancelled' ELSE '' END))
+        CASE sqluice_refusals.action WHEN 'prune' THEN 'cancelled' WHEN 'expire' THEN 'waiting' ELSE '' END))
 `
 
 // DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.
@@ -93,7 +93,7 @@ func (q *Queries) DeleteOldRefusals(ctx context.Context) (int64, error) {
 
 const listDueJobIDs = `-- name: ListDueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
-WHERE d.status = 'scheduled' AND d.run_after <= $1
+WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= $1
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > $1 LIMIT 1 OFFSET 0)
 ORDER BY d.run_after, d.id LIMIT CAST($2 AS BIGINT)
 `
@@ -348,7 +348,7 @@ UPDATE sqluice_jobs SET updated_at = $1, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((SELECT sqluice_ids($2)) AS BIGINT[]))
-      AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= $1
+      AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= $1 AND j.limit_key IS NULL
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
 `

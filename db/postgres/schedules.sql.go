@@ -177,12 +177,12 @@ SELECT CAST(COALESCE((
        CAST(COALESCE((
            SELECT 1 FROM sqluice_jobs AS f WHERE f.successor_at IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = f.kind AND h.unique_key = f.unique_key AND h.unique_key IS NOT NULL
-                 AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
+                 AND h.successor_at IS NULL AND h.status IN ('scheduled', 'waiting', 'pending', 'running'))
            ORDER BY f.kind, f.unique_key LIMIT 1 /* by the index of successors */
        ), 0) AS BIGINT) AS free,
        CAST(COALESCE((
            SELECT x.start_by FROM sqluice_jobs AS x
-           WHERE x.start_by IS NOT NULL AND x.status IN ('scheduled', 'pending') ORDER BY x.start_by LIMIT 1
+           WHERE x.start_by IS NOT NULL AND x.status IN ('scheduled', 'waiting', 'pending') ORDER BY x.start_by LIMIT 1
        ), 0) AS BIGINT) AS start_by
 `
 
@@ -228,7 +228,7 @@ SELECT u.name FROM (
     UNION
     SELECT o.name, o.owed_at FROM sqluice_schedules AS o LEFT JOIN sqluice_jobs AS j ON j.id = o.last_job_id
     WHERE o.owed_at IS NOT NULL AND o.paused_at IS NULL
-      AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
+      AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'waiting', 'pending', 'running'))
       AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM jsonb_array_elements_text(CAST($4 AS jsonb)) AS e (value))) AND o.name NOT IN (SELECT y.value FROM jsonb_array_elements_text(CAST($2 AS jsonb)) AS y (value))
 ) AS u
 GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT $3

@@ -35,7 +35,7 @@ WHERE s.successor_at IS NOT NULL
   AND (s.kind > $1 OR s.kind = $1 AND s.unique_key > CAST($2 AS TEXT))
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = s.kind AND h.unique_key = s.unique_key AND h.unique_key IS NOT NULL
-      AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
+      AND h.successor_at IS NULL AND h.status IN ('scheduled', 'waiting', 'pending', 'running'))
 ORDER BY s.kind, s.unique_key LIMIT $3
 `
 
@@ -80,7 +80,7 @@ WHERE id = ANY (ARRAY(
         WHERE s.kind = k.value->>0 AND s.unique_key = k.value->>1 AND s.successor_at IS NOT NULL
           AND NOT EXISTS (
             SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = k.value->>0 AND h.unique_key = k.value->>1 AND h.unique_key IS NOT NULL
-              AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
+              AND h.successor_at IS NULL AND h.status IN ('scheduled', 'waiting', 'pending', 'running'))
         FOR NO KEY UPDATE OF s SKIP LOCKED
     ) AS l
 ))

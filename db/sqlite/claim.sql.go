@@ -23,7 +23,7 @@ WHERE id IN (
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?7 AND h.kind IN ('', k.value))
       AND (CAST(?9 AS BIGINT) = 0 OR ?9
-           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
+           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?8 AS BIGINT)
 )
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -361,7 +361,7 @@ const promoteDueJobs = `-- name: PromoteDueJobs :execrows
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending'
 WHERE id IN (
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= ?1
+    WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= ?1
     ORDER BY d.run_after, d.id LIMIT CAST(?2 AS BIGINT)
 )
 `

@@ -14,7 +14,7 @@ UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', finished_at = ?1,
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL,
                 last_error = 'not started by ' || strftime('%Y-%m-%dT%H:%M:%SZ', start_by / 1000000, 'unixepoch')
 WHERE id IN (SELECT e.value FROM json_each(CAST(?2 AS TEXT)) AS e)
-  AND start_by <= ?1 AND COALESCE(status, '') IN ('scheduled', 'pending')
+  AND start_by <= ?1 AND COALESCE(status, '') IN ('scheduled', 'waiting', 'pending')
 RETURNING id, queue, kind, unique_key
 `
 
@@ -62,7 +62,7 @@ func (q *Queries) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]Expir
 
 const listOverdueJobIDs = `-- name: ListOverdueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
-WHERE d.start_by IS NOT NULL AND d.status IN ('scheduled', 'pending') AND d.start_by <= CAST(?1 AS BIGINT)
+WHERE d.start_by IS NOT NULL AND d.status IN ('scheduled', 'waiting', 'pending') AND d.start_by <= CAST(?1 AS BIGINT)
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'expire' AND r.again_at > ?1 LIMIT 1 OFFSET 0)
 ORDER BY d.start_by LIMIT ?2
 `

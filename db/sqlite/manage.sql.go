@@ -12,7 +12,7 @@ import (
 const cancelWaitingJob = `-- name: CancelWaitingJob :many
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', finished_at = ?1,
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL
-WHERE id = ?2 AND status IN ('scheduled', 'pending')
+WHERE id = ?2 AND status IN ('scheduled', 'waiting', 'pending')
   AND (status = CAST(?3 AS TEXT) OR ?3 IS NULL)
 RETURNING queue, kind, unique_key
 `
@@ -122,7 +122,7 @@ func (q *Queries) RequestJobCancel(ctx context.Context, arg RequestJobCancelPara
 }
 
 const requeueJob = `-- name: RequeueJob :execrows
-UPDATE sqluice_jobs SET updated_at = CAST(?1 AS BIGINT), status = 'pending', run_after = ?1,
+UPDATE sqluice_jobs SET updated_at = CAST(?1 AS BIGINT), status = CASE WHEN limit_key IS NULL THEN 'pending' ELSE 'scheduled' END, run_after = ?1,
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL, start_by = CASE status WHEN 'scheduled' THEN start_by END,
                 successor_at = NULL
@@ -131,7 +131,7 @@ WHERE id = CAST(?2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS o
     WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
-      AND o.status IN ('scheduled', 'pending', 'running') AND o.successor_at IS NULL AND o.id <> sqluice_jobs.id)
+      AND o.status IN ('scheduled', 'waiting', 'pending', 'running') AND o.successor_at IS NULL AND o.id <> sqluice_jobs.id)
   AND (status = 'scheduled' OR NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS s
     WHERE s.kind = sqluice_jobs.kind AND s.unique_key = sqluice_jobs.unique_key AND s.successor_at IS NOT NULL
@@ -170,7 +170,7 @@ UPDATE sqluice_jobs SET
     max_attempts = COALESCE(CAST(?6 AS BIGINT), max_attempts),
     status = CASE WHEN ?2 IS NULL AND ?3 IS NULL AND ?4 IS NULL
         THEN status ELSE 'scheduled' END
-WHERE id = ?7 AND status IN ('scheduled', 'pending')
+WHERE id = ?7 AND status IN ('scheduled', 'waiting', 'pending')
   AND (start_by > ?3 OR start_by IS NULL OR ?3 IS NULL)
   AND (status = CAST(?8 AS TEXT) OR ?8 IS NULL)
 `

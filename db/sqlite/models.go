@@ -46,6 +46,7 @@ type Job struct {
 	FinishedAt        *int64  `json:"finished_at"`
 	UpdatedAt         int64   `json:"updated_at"`
 	Prefetched        *int64  `json:"prefetched"`
+	LimitKey          *string `json:"limit_key"`
 }
 
 type JobAudit struct {
@@ -79,6 +80,31 @@ type KindSetting struct {
 	Timeout     int64  `json:"timeout"`
 	Queue       string `json:"queue"`
 	Priority    int64  `json:"priority"`
+}
+
+type Lane struct {
+	Kind     string `json:"kind"`
+	LimitKey string `json:"limit_key"`
+	Queue    string `json:"queue"`
+	Priority int64  `json:"priority"`
+	ReadyAt  *int64 `json:"ready_at"`
+}
+
+type Limit struct {
+	Kind     string `json:"kind"`
+	LimitKey string `json:"limit_key"`
+	Running  int64  `json:"running"`
+	Starts   int64  `json:"starts"`
+	Period   int64  `json:"period"`
+	Burst    int64  `json:"burst"`
+	SetAt    int64  `json:"set_at"`
+}
+
+type LimitKey struct {
+	Kind        string `json:"kind"`
+	LimitKey    string `json:"limit_key"`
+	PaidUntil   int64  `json:"paid_until"`
+	ClosedUntil int64  `json:"closed_until"`
 }
 
 type Move struct {

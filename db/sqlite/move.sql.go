@@ -111,6 +111,51 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 	return result.RowsAffected()
 }
 
+const importLanes = `-- name: ImportLanes :execrows
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
+FROM json_each(CAST(?1 AS TEXT)) AS e
+`
+
+// ImportLanes adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportLanes(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importLanes, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const importLimitKeys = `-- name: ImportLimitKeys :execrows
+INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until, closed_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3
+FROM json_each(CAST(?1 AS TEXT)) AS e
+`
+
+// ImportLimitKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportLimitKeys(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importLimitKeys, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const importLimits = `-- name: ImportLimits :execrows
+INSERT INTO sqluice_limits (kind, limit_key, running, starts, period, burst, set_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
+FROM json_each(CAST(?1 AS TEXT)) AS e
+`
+
+// ImportLimits adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportLimits(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importLimits, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const importPauses = `-- name: ImportPauses :execrows
 INSERT INTO sqluice_pauses (queue, kind, paused_at, paused_until, paused_by, reason, updated_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
@@ -204,6 +249,109 @@ func (q *Queries) ImportWorkers(ctx context.Context, items string) (int64, error
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const listAllLanes = `-- name: ListAllLanes :many
+SELECT l.kind, l.limit_key, l.queue, l.priority, l.ready_at FROM sqluice_lanes AS l ORDER BY l.kind, l.limit_key, l.queue
+`
+
+// ListAllLanes lists all lanes.
+func (q *Queries) ListAllLanes(ctx context.Context) ([]Lane, error) {
+	rows, err := q.db.QueryContext(ctx, listAllLanes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Lane
+	for rows.Next() {
+		var i Lane
+		if err := rows.Scan(
+			&i.Kind,
+			&i.LimitKey,
+			&i.Queue,
+			&i.Priority,
+			&i.ReadyAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAllLimitKeys = `-- name: ListAllLimitKeys :many
+SELECT k.kind, k.limit_key, k.paid_until, k.closed_until FROM sqluice_limit_keys AS k ORDER BY k.kind, k.limit_key
+`
+
+// ListAllLimitKeys lists what claims must know of limit keys.
+func (q *Queries) ListAllLimitKeys(ctx context.Context) ([]LimitKey, error) {
+	rows, err := q.db.QueryContext(ctx, listAllLimitKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LimitKey
+	for rows.Next() {
+		var i LimitKey
+		if err := rows.Scan(
+			&i.Kind,
+			&i.LimitKey,
+			&i.PaidUntil,
+			&i.ClosedUntil,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAllLimits = `-- name: ListAllLimits :many
+SELECT l.kind, l.limit_key, l.running, l.starts, l.period, l.burst, l.set_at FROM sqluice_limits AS l ORDER BY l.kind, l.limit_key
+`
+
+// ListAllLimits lists the limits that people have set.
+func (q *Queries) ListAllLimits(ctx context.Context) ([]Limit, error) {
+	rows, err := q.db.QueryContext(ctx, listAllLimits)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Limit
+	for rows.Next() {
+		var i Limit
+		if err := rows.Scan(
+			&i.Kind,
+			&i.LimitKey,
+			&i.Running,
+			&i.Starts,
+			&i.Period,
+			&i.Burst,
+			&i.SetAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listAllScheduleTicks = `-- name: ListAllScheduleTicks :many
@@ -364,7 +512,7 @@ func (q *Queries) ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromPa
 }
 
 const listJobsFrom = `-- name: ListJobsFrom :many
-SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at, j.prefetched FROM sqluice_jobs AS j WHERE j.id > ?1 AND j.status <> 'deleted' ORDER BY j.id LIMIT ?2
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at, j.prefetched, j.limit_key FROM sqluice_jobs AS j WHERE j.id > ?1 AND j.status <> 'deleted' ORDER BY j.id LIMIT ?2
 `
 
 type ListJobsFromParams struct {
@@ -413,6 +561,7 @@ func (q *Queries) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]J
 			&i.FinishedAt,
 			&i.UpdatedAt,
 			&i.Prefetched,
+			&i.LimitKey,
 		); err != nil {
 			return nil, err
 		}

@@ -76,7 +76,7 @@ WHERE status = 'running' AND finished_at IS NULL
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind, unique_key, status
+RETURNING queue, kind, unique_key, status, limit_key
 `
 
 type EndStuckJobsParams struct {
@@ -91,6 +91,7 @@ type EndStuckJobsRow struct {
 	Kind      string  `json:"kind"`
 	UniqueKey *string `json:"unique_key"`
 	Status    string  `json:"status"`
+	LimitKey  *string `json:"limit_key"`
 }
 
 // EndStuckJobs ends the stuck jobs whose cancellation was requested, and fails each that has no attempt left or that killed its process
@@ -115,6 +116,7 @@ func (q *Queries) EndStuckJobs(ctx context.Context, arg EndStuckJobsParams) ([]E
 			&i.Kind,
 			&i.UniqueKey,
 			&i.Status,
+			&i.LimitKey,
 		); err != nil {
 			return nil, err
 		}
@@ -203,7 +205,7 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 }
 
 const releaseHeldJobs = `-- name: ReleaseHeldJobs :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending',
+UPDATE sqluice_jobs SET updated_at = ?1, status = CASE WHEN limit_key IS NULL THEN 'pending' ELSE 'scheduled' END,
                 uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST(?2 AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
@@ -227,7 +229,8 @@ func (q *Queries) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams
 }
 
 const resetStuckJobs = `-- name: ResetStuckJobs :many
-UPDATE sqluice_jobs SET updated_at = ?1, status = 'pending', worker_id = NULL, lease_until = NULL, start_by = NULL,
+UPDATE sqluice_jobs SET updated_at = ?1, status = CASE WHEN limit_key IS NULL THEN 'pending' ELSE 'scheduled' END,
+                worker_id = NULL, lease_until = NULL, start_by = NULL,
                 last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
@@ -235,12 +238,13 @@ WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind
+RETURNING queue, kind, limit_key
 `
 
 type ResetStuckJobsRow struct {
-	Queue string `json:"queue"`
-	Kind  string `json:"kind"`
+	Queue    string  `json:"queue"`
+	Kind     string  `json:"kind"`
+	LimitKey *string `json:"limit_key"`
 }
 
 // ResetStuckJobs gives every other stuck job back to be claimed anew.
@@ -253,7 +257,7 @@ func (q *Queries) ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJo
 	var items []ResetStuckJobsRow
 	for rows.Next() {
 		var i ResetStuckJobsRow
-		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+		if err := rows.Scan(&i.Queue, &i.Kind, &i.LimitKey); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -189,6 +189,8 @@ SELECT i.id FROM (
     UNION ALL
     SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND ?1 = 'scheduled'
     UNION ALL
+    SELECT w.id FROM sqluice_jobs AS w WHERE w.status = 'waiting' AND ?1 = 'waiting'
+    UNION ALL
     SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND ?1 = 'running'
 ) AS i LIMIT ?2
 `
@@ -224,7 +226,7 @@ func (q *Queries) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatus
 }
 
 const listJobs = `-- name: ListJobs :many
-SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at, j.prefetched FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
+SELECT j.id, j.queue, j.kind, j.payload, j.max_attempts, j.timeout, j.status, j.priority, j.run_after, j.start_by, j.successor_at, j.attempt, j.uncounted, j.crashes, j.worker_id, j.lease_until, j.cancel_requested_at, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.last_error, j.created_at, j.started_at, j.finished_at, j.updated_at, j.prefetched, j.limit_key FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
 `
 
 // ListJobs lists the jobs of a JSON list of ids, the highest id first.
@@ -268,6 +270,7 @@ func (q *Queries) ListJobs(ctx context.Context, ids string) ([]Job, error) {
 			&i.FinishedAt,
 			&i.UpdatedAt,
 			&i.Prefetched,
+			&i.LimitKey,
 		); err != nil {
 			return nil, err
 		}

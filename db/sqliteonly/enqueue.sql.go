@@ -25,7 +25,7 @@ VALUES (CAST(?1 AS BIGINT), ?2, ?3, CAST(?4 AS BIGINT), ?5,
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
                OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?1 AND w.ended_at IS NULL)
                OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?3 AND h.kind IN ('', ?2))
-               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= ?4)
+               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= ?4)
              THEN NULL ELSE ?4 END)
 `
 

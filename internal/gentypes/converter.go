@@ -18,7 +18,7 @@ type conversion struct {
 }
 
 var sharedConversions = []conversion{
-	{from: "EnqueueJobParams", to: "EnqueueKeylessJobParams", dropped: []string{"UniqueKey", "RequestID", "SuccessorAt"}},
+	{from: "EnqueueJobParams", to: "EnqueueKeylessJobParams", dropped: []string{"UniqueKey", "RequestID", "SuccessorAt", "LimitKey"}},
 	{
 		from: "EnqueueJobParams", to: "ReplaceWaitingJobParams", dropped: []string{"Kind", "Status", "RunAfter", "UniqueKey", "SuccessorAt", "RequestID"},
 		callerSet: []string{"ID", "Attempt", "DueAt", "Place", "Room", "SetBack", "StartMoves"},

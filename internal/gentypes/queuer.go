@@ -218,6 +218,9 @@ func sameRows(s queuedStatement, other *ast.FuncDecl) error {
 	return err
 }
 
+// intoResult puts the result in the place of the generated method's variable: a field of a row, or the only column.
+var intoResult = strings.NewReplacer("&i.", "&into.", "&i", "into")
+
 // function returns the text of the engine's function.
 func (s queuedStatement) function() string {
 	params := make([]string, 0, 2)
@@ -238,7 +241,7 @@ func (s queuedStatement) function() string {
 	case s.counts:
 		read = "rows.Close()\n*into = rows.CommandTag().RowsAffected()\nreturn rows.Err()"
 	case s.into != "":
-		read = fmt.Sprintf("return readOne(rows, %s)", strings.ReplaceAll(scan, "&i", "into"))
+		read = fmt.Sprintf("return readOne(rows, %s)", intoResult.Replace(scan))
 	default:
 		read = "rows.Close()\nreturn rows.Err()"
 	}

@@ -89,6 +89,18 @@ func named() []table {
 			func(a, b db.Retention) int {
 				return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Origin, b.Origin))
 			}),
+		namedTable("sqluice_limits", "limit", "limits that were set", db.Querier.ImportLimits, db.Querier.ListAllLimits,
+			func(a, b db.Limit) int {
+				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.LimitKey, b.LimitKey))
+			}),
+		namedTable("sqluice_limit_keys", "limit key", "limit keys", db.Querier.ImportLimitKeys, db.Querier.ListAllLimitKeys,
+			func(a, b db.LimitKey) int {
+				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.LimitKey, b.LimitKey))
+			}),
+		namedTable("sqluice_lanes", "lane", "lanes of jobs that wait for limits", db.Querier.ImportLanes, db.Querier.ListAllLanes,
+			func(a, b db.Lane) int {
+				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.LimitKey, b.LimitKey), cmp.Compare(a.Queue, b.Queue))
+			}),
 		namedTable("sqluice_schedules", "schedule", "schedules", db.Querier.ImportSchedules,
 			func(q db.Querier, ctx context.Context) ([]db.Schedule, error) {
 				return q.ListSchedules(ctx, db.ListSchedulesParams{N: math.MaxInt64})

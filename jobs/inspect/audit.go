@@ -20,11 +20,14 @@ import (
 type Action = jobtype.Action
 
 const (
-	ActionEnqueue    = jobtype.ActionEnqueue    // added jobs
-	ActionRetry      = jobtype.ActionRetry      // made jobs due now
-	ActionCancel     = jobtype.ActionCancel     // ended jobs, or asked their workers to end them
-	ActionUpdate     = jobtype.ActionUpdate     // changed jobs that had not started
-	ActionDelete     = jobtype.ActionDelete     // removed jobs
+	ActionEnqueue     = jobtype.ActionEnqueue     // added jobs
+	ActionRetry       = jobtype.ActionRetry       // made jobs due now
+	ActionCancel      = jobtype.ActionCancel      // ended jobs, or asked their workers to end them
+	ActionUpdate      = jobtype.ActionUpdate      // changed jobs that had not started
+	ActionDelete      = jobtype.ActionDelete      // removed jobs
+	ActionSetLimit    = jobtype.ActionSetLimit    // set a limit of a kind
+	ActionDeleteLimit = jobtype.ActionDeleteLimit // removed such a limit
+
 	ActionRekey      = jobtype.ActionRekey      // encrypted jobs with another key
 	ActionForget     = jobtype.ActionForget     // erased the data in a user's jobs
 	ActionPrune      = jobtype.ActionPrune      // removed jobs that ended long ago

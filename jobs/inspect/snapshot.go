@@ -115,7 +115,7 @@ func statsOf(counts, due []Count, waits []Wait, workers []WorkerInfo) Stats {
 	for _, n := range counts {
 		s.Jobs[n.Status] += n.Jobs
 		switch n.Status {
-		case jobs.StatusPending:
+		case jobs.StatusPending, jobs.StatusWaiting:
 			wait(n)
 		case jobs.StatusScheduled:
 			s.NextDue = core.Earlier(s.NextDue, n.Since)
@@ -147,7 +147,7 @@ func waitsOf(counts, due []Count, pauses []db.Pause, now time.Time) []Wait {
 	}
 	for _, list := range [][]Count{counts, due} {
 		for _, n := range list {
-			if of := (work{n.Queue, n.Kind}); n.Status != jobs.StatusScheduled && !n.Since.IsZero() {
+			if of := (work{n.Queue, n.Kind}); n.Status != jobs.StatusScheduled && n.Status != jobs.StatusWaiting && !n.Since.IsZero() {
 				since[of] = core.Earlier(since[of], n.Since)
 			}
 		}
@@ -187,6 +187,8 @@ func queuesOf(counts, due []Count, pauses []db.Pause, workers []WorkerInfo) []Qu
 		switch n.Status {
 		case jobs.StatusScheduled:
 			queue(n.Queue).Scheduled += n.Jobs
+		case jobs.StatusWaiting:
+			queue(n.Queue).Waiting += n.Jobs
 		case jobs.StatusPending:
 			info := queue(n.Queue)
 			info.Pending += n.Jobs

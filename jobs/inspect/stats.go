@@ -64,6 +64,7 @@ func (in *Inspector) Workers(ctx context.Context) ([]WorkerInfo, error) {
 type QueueInfo struct {
 	Name      string    `json:"name"`
 	Scheduled int64     `json:"scheduled"`
+	Waiting   int64     `json:"waiting"` // due, and without room in their limits
 	Pending   int64     `json:"pending"`
 	Running   int64     `json:"running"`
 	Oldest    time.Time `json:"oldest_pending,omitzero"` // due time of the job that has been due longest

@@ -44,6 +44,7 @@ const (
 	ReasonNoWorker       Reason = "no-worker"        // no live worker takes its kind from its queue
 	ReasonUnknownVersion Reason = "unknown-version"  // no live worker knows the version of its payload
 	ReasonRefused        Reason = "refused"          // the database refuses a change of it, as for an index or a trigger of the application
+	ReasonLimit          Reason = "limit"            // the limit of its kind and key has no room
 	ReasonSlots          Reason = "slots-taken"      // the workers that take it have no free slot
 	ReasonAhead          Reason = "jobs-ahead"       // other jobs run before it
 	ReasonSoon           Reason = "soon"             // a worker is about to claim it
@@ -105,6 +106,7 @@ type why struct {
 	running        int64        // jobs of its queue that the takers hold
 	free           int64        // slots without a job
 	ahead          int64
+	limit          *db.ReadLimitsRow // the limit of its key, with the key's running jobs; nil unless it waits for that
 }
 
 // readJob reads the job, and the state of its queue and its unique key.
@@ -139,6 +141,9 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 		if refusal.Action(r.Action).Concerns(w.job.Status) {
 			w.refusals = append(w.refusals, r)
 		}
+	}
+	if err := w.readLimit(ctx, q); err != nil {
+		return why{}, err
 	}
 	if err := w.readOwed(ctx, q); err != nil {
 		return why{}, err
@@ -209,7 +214,7 @@ type unableAttempts struct {
 
 // readUnable reads why workers could not run a waiting job.
 func (w *why) readUnable(ctx context.Context, q db.Querier, in *Inspector) error {
-	if w.job.Attempt == 0 || w.job.Status != jobs.StatusScheduled && w.job.Status != jobs.StatusPending {
+	if w.job.Attempt == 0 || !w.unstarted() {
 		return nil
 	}
 	found, err := q.GetUnableAttempts(ctx, w.job.ID)
@@ -248,10 +253,15 @@ func (w *why) readRule(ctx context.Context, q db.Querier) error {
 	return err
 }
 
+// unstarted reports whether the job is to start.
+func (w *why) unstarted() bool {
+	return w.job.Status == jobs.StatusScheduled || w.job.Status == jobs.StatusWaiting || w.job.Status == jobs.StatusPending
+}
+
 // waits reports whether the job waits for a worker. A scheduled job that has fallen due waits too: it stays scheduled until
 // a worker has a slot for it.
 func (w *why) waits(now time.Time) bool {
-	return w.job.Status == jobs.StatusPending || w.job.Status == jobs.StatusScheduled && !w.job.Successor && !w.job.RunAfter.After(now)
+	return w.job.Status == jobs.StatusPending || w.job.Status == jobs.StatusWaiting || w.job.Status == jobs.StatusScheduled && !w.job.Successor && !w.job.RunAfter.After(now)
 }
 
 // count counts, for a waiting job, the running jobs and the jobs that its workers claim before it.
@@ -449,6 +459,7 @@ func (w *why) waiting(now time.Time) []Finding {
 			moment(kind.At), pauseEnd(kind.Until), byWhom(kind.By, kind.Reason))},
 		possible{len(w.takers) == 0,
 			newFinding(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", strconv.Quote(j.Kind), queue)},
+		w.limitFinding(now),
 		w.unknownVersion(),
 		possible{len(w.takers) > 0 && w.waits(now) && w.free == 0,
 			newFinding(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, queue, w.slots)},

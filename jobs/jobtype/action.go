@@ -20,6 +20,9 @@ const (
 	ActionSetRetention    Action = "set retention"    // set how long some ended jobs are kept
 	ActionRemoveRetention Action = "remove retention" // removed such a rule
 
+	ActionSetLimit    Action = "set limit"    // set a limit of a kind
+	ActionDeleteLimit Action = "delete limit" // removed such a limit
+
 	ActionRekey  Action = "rekey"  // encrypted jobs with another key
 	ActionForget Action = "forget" // erased the data in a user's jobs
 
@@ -38,6 +41,6 @@ func Actions() []Action {
 		ActionEnqueue, ActionRetry, ActionCancel, ActionUpdate, ActionDelete, ActionPrune, ActionPause, ActionResume,
 		ActionPauseKind, ActionResumeKind, ActionMark, ActionUnmark,
 		ActionRekey, ActionForget, ActionRevealErrors,
-		ActionSetRetention, ActionRemoveRetention, ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
+		ActionSetRetention, ActionRemoveRetention, ActionSetLimit, ActionDeleteLimit, ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
 	}
 }

@@ -32,6 +32,7 @@ type Job struct {
 
 	UniqueKey string          `json:"unique_key,omitempty"`
 	Successor bool            `json:"successor,omitempty"` // it waits for the end of the live job with its unique key
+	LimitKey  *string         `json:"limit_key,omitempty"` // the limits of its kind count it under this key; nil: they do not count it
 	RequestID string          `json:"request_id,omitempty"`
 	UserID    string          `json:"user_id,omitempty"`
 	Tags      []string        `json:"tags,omitempty"`

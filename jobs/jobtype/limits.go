@@ -13,6 +13,7 @@ const (
 	MaxNameLength      = 200  // the length of names of kinds, queues and workers, in characters
 	MaxKeyLength       = 1000 // the length of unique keys, request ids and user ids, in characters
 	MaxKeyBytes        = 2600 // the size of a unique key or request id with the kind, in bytes: PostgreSQL's index limit
+	MaxLimitKeyLength  = 200  // the length of limit keys, in characters: they are indexed with the names of a kind and a queue
 	MaxTags            = 50
 	DefaultQueue       = "default"
 	DefaultMaxAttempts = 25

@@ -7,6 +7,7 @@ type Status string
 
 const (
 	StatusScheduled Status = "scheduled" // waits for its run_after
+	StatusWaiting   Status = "waiting"   // due, waits for room in its limit
 	StatusPending   Status = "pending"   // due, waits for a worker
 	StatusRunning   Status = "running"   // held by a worker
 	StatusDone      Status = "done"      // ended well
@@ -15,7 +16,7 @@ const (
 )
 
 // In the order of a job's life.
-var statuses = [...]Status{StatusScheduled, StatusPending, StatusRunning, StatusDone, StatusFailed, StatusCancelled}
+var statuses = [...]Status{StatusScheduled, StatusWaiting, StatusPending, StatusRunning, StatusDone, StatusFailed, StatusCancelled}
 
 // Statuses returns all statuses in the order of a job's life.
 func Statuses() []Status { return append([]Status(nil), statuses[:]...) }
@@ -27,7 +28,7 @@ func ParseStatus(name string) (Status, error) {
 			return s, nil
 		}
 	}
-	return "", NewInvalidError("status", strconv.Quote(name), "be scheduled, pending, running, done, failed or cancelled")
+	return "", NewInvalidError("status", strconv.Quote(name), "be scheduled, waiting, pending, running, done, failed or cancelled")
 }
 
 // Final reports whether a job with this status has ended.

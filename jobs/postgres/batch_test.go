@@ -56,13 +56,14 @@ func testBatchInOrder(t *testing.T, site *site) {
 	store, client := open(t, with(site.server.Copy(t, site.template), "pool_max_conns=1"))
 	enqueue(t, client, "k", jobs.In(time.Hour))
 	for range 3 { // the first time nothing is prepared
-		var next, promoted int64
+		var next db.GetNextRunAfterRow
+		var promoted int64
 		names, err := writeBatch(t, store, countedIn("a"), queuedGetNextRunAfter(&next),
 			queuedPromoteDueJobs(db.PromoteDueJobsParams{Now: 0, N: 1}, &promoted), countedIn("b"))
 		must(t, err)
 		want(t, "statements", strings.Join(names, " "), "AddJobChanges GetNextRunAfter PromoteDueJobs AddJobChanges")
-		if next == 0 || promoted != 0 {
-			t.Errorf("the next job is due at %d, and %d were promoted", next, promoted)
+		if next.RunAfter == 0 || promoted != 0 {
+			t.Errorf("the next job is due at %v, and %d were promoted", next, promoted)
 		}
 		wantChanges(t, store, 2)
 	}

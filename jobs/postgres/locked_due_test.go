@@ -77,7 +77,7 @@ type counted struct {
 }
 
 // GetNextRunAfter starts each look, and each turn that may promote.
-func (c counted) GetNextRunAfter(ctx context.Context) (int64, error) {
+func (c counted) GetNextRunAfter(ctx context.Context) (db.GetNextRunAfterRow, error) {
 	c.counts.looks.Add(1)
 	return c.Querier.GetNextRunAfter(ctx)
 }

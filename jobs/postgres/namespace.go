@@ -101,7 +101,7 @@ const jobsTable = "sqluice_jobs"
 func tables() []string {
 	return []string{
 		"sqluice_declarations", "sqluice_job_audit", "sqluice_job_changes", "sqluice_job_counts", "sqluice_job_errors",
-		"sqluice_job_history", "sqluice_jobs", "sqluice_migrations", "sqluice_moves", "sqluice_pauses", "sqluice_refusals", "sqluice_retentions", "sqluice_schedule_ticks",
+		"sqluice_job_history", "sqluice_jobs", "sqluice_lanes", "sqluice_limit_keys", "sqluice_limits", "sqluice_migrations", "sqluice_moves", "sqluice_pauses", "sqluice_refusals", "sqluice_retentions", "sqluice_schedule_ticks",
 		"sqluice_schedules", "sqluice_schema_versions", "sqluice_sensitive_fields", "sqluice_unique_keys", "sqluice_workers",
 	}
 }
@@ -109,9 +109,12 @@ func tables() []string {
 // settingsView is the view that statements read.
 const settingsView = "sqluice_kind_settings"
 
+// limitsView is the other one.
+const limitsView = "sqluice_declared_limits"
+
 // tableReference matches the queue's tables and its view where a statement reads or writes them: nowhere else does one of their names
 // follow one of these words. It matches calls of the queue's function too. A test prepares every statement with no schema to fall back on.
-var tableReference = regexp.MustCompile(`\b(FROM |JOIN |INTO |UPDATE |TABLE )(` + strings.Join(append(tables(), settingsView), "|") + `)\b|([ (])(sqluice_ids\()`)
+var tableReference = regexp.MustCompile(`\b(FROM |JOIN |INTO |UPDATE |TABLE )(` + strings.Join(append(tables(), settingsView, limitsView), "|") + `)\b|([ (])(sqluice_ids\()`)
 
 // identity identifies the database of a connection. It differs after a restart of the server, and between two servers with the same
 // files, such as one that was restored from the other's backup.

@@ -34,6 +34,10 @@ func (q queries) AddJobHistory(ctx context.Context, arg string) error {
 	return q.own.AddJobHistory(ctx, arg)
 }
 
+func (q queries) AddLimitKeys(ctx context.Context, arg string) error {
+	return q.own.AddLimitKeys(ctx, arg)
+}
+
 func (q queries) AddScheduleTick(ctx context.Context, arg db.AddScheduleTickParams) (int64, error) {
 	return q.own.AddScheduleTick(ctx, dbpostgres.AddScheduleTickParams(arg))
 }
@@ -80,6 +84,10 @@ func (q queries) ClaimListedJobs(ctx context.Context, arg db.ClaimListedJobsPara
 		list[i] = db.ClaimListedJobsRow(row)
 	}
 	return list, nil
+}
+
+func (q queries) CloseLimitKey(ctx context.Context, arg db.CloseLimitKeyParams) error {
+	return q.own.CloseLimitKey(ctx, dbpostgres.CloseLimitKeyParams(arg))
 }
 
 func (q queries) CloseQueue(ctx context.Context, arg db.CloseQueueParams) (int64, error) {
@@ -180,6 +188,10 @@ func (q queries) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 	return q.own.DeleteEmptyJobCounts(ctx)
 }
 
+func (q queries) DeleteEmptyLanes(ctx context.Context, arg db.DeleteEmptyLanesParams) error {
+	return q.own.DeleteEmptyLanes(ctx, dbpostgres.DeleteEmptyLanesParams(arg))
+}
+
 func (q queries) DeleteEndedWorker(ctx context.Context, arg int64) (int64, error) {
 	return q.own.DeleteEndedWorker(ctx, arg)
 }
@@ -198,6 +210,10 @@ func (q queries) DeleteExpiredJobs(ctx context.Context, arg db.DeleteExpiredJobs
 
 func (q queries) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsParams) (int64, error) {
 	return q.own.DeleteFailedJobs(ctx, dbpostgres.DeleteFailedJobsParams(arg))
+}
+
+func (q queries) DeleteIdleLimitKeys(ctx context.Context, arg db.DeleteIdleLimitKeysParams) (int64, error) {
+	return q.own.DeleteIdleLimitKeys(ctx, dbpostgres.DeleteIdleLimitKeysParams(arg))
 }
 
 func (q queries) DeleteJob(ctx context.Context, arg db.DeleteJobParams) ([]db.DeleteJobRow, error) {
@@ -222,6 +238,10 @@ func (q queries) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryPa
 
 func (q queries) DeleteJobRefusals(ctx context.Context, arg int64) error {
 	return q.own.DeleteJobRefusals(ctx, arg)
+}
+
+func (q queries) DeleteLimit(ctx context.Context, arg db.DeleteLimitParams) (int64, error) {
+	return q.own.DeleteLimit(ctx, dbpostgres.DeleteLimitParams(arg))
 }
 
 func (q queries) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
@@ -408,8 +428,9 @@ func (q queries) GetNextJobChange(ctx context.Context, arg int64) (int64, error)
 	return q.own.GetNextJobChange(ctx, arg)
 }
 
-func (q queries) GetNextRunAfter(ctx context.Context) (int64, error) {
-	return q.own.GetNextRunAfter(ctx)
+func (q queries) GetNextRunAfter(ctx context.Context) (db.GetNextRunAfterRow, error) {
+	row, err := q.own.GetNextRunAfter(ctx)
+	return db.GetNextRunAfterRow(row), err
 }
 
 func (q queries) GetOldestJobHistory(ctx context.Context, arg db.GetOldestJobHistoryParams) (int64, error) {
@@ -471,6 +492,10 @@ func (q queries) HasUnfinishedJobs(ctx context.Context, arg db.HasUnfinishedJobs
 	return q.own.HasUnfinishedJobs(ctx, dbpostgres.HasUnfinishedJobsParams(arg))
 }
 
+func (q queries) HasWaitingJobs(ctx context.Context, arg db.HasWaitingJobsParams) (int64, error) {
+	return q.own.HasWaitingJobs(ctx, dbpostgres.HasWaitingJobsParams(arg))
+}
+
 func (q queries) HeartbeatWorker(ctx context.Context, arg db.HeartbeatWorkerParams) (int64, error) {
 	return q.own.HeartbeatWorker(ctx, dbpostgres.HeartbeatWorkerParams(arg))
 }
@@ -489,6 +514,18 @@ func (q queries) ImportJobErrors(ctx context.Context, arg string) (int64, error)
 
 func (q queries) ImportJobs(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportJobs(ctx, arg)
+}
+
+func (q queries) ImportLanes(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportLanes(ctx, arg)
+}
+
+func (q queries) ImportLimitKeys(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportLimitKeys(ctx, arg)
+}
+
+func (q queries) ImportLimits(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportLimits(ctx, arg)
 }
 
 func (q queries) ImportPauses(ctx context.Context, arg string) (int64, error) {
@@ -513,6 +550,42 @@ func (q queries) ImportUniqueKeys(ctx context.Context, arg string) (int64, error
 
 func (q queries) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportWorkers(ctx, arg)
+}
+
+func (q queries) ListAllLanes(ctx context.Context) ([]db.Lane, error) {
+	rows, err := q.own.ListAllLanes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Lane, len(rows))
+	for i, row := range rows {
+		list[i] = db.Lane(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListAllLimitKeys(ctx context.Context) ([]db.LimitKey, error) {
+	rows, err := q.own.ListAllLimitKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.LimitKey, len(rows))
+	for i, row := range rows {
+		list[i] = db.LimitKey(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListAllLimits(ctx context.Context) ([]db.Limit, error) {
+	rows, err := q.own.ListAllLimits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Limit, len(rows))
+	for i, row := range rows {
+		list[i] = db.Limit(row)
+	}
+	return list, nil
 }
 
 func (q queries) ListAllScheduleTicks(ctx context.Context) ([]db.ScheduleTick, error) {
@@ -787,6 +860,42 @@ func (q queries) ListKindSettings(ctx context.Context) ([]db.KindSetting, error)
 	return list, nil
 }
 
+func (q queries) ListLaneJobs(ctx context.Context, arg db.ListLaneJobsParams) ([]db.ListLaneJobsRow, error) {
+	rows, err := q.own.ListLaneJobs(ctx, dbpostgres.ListLaneJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListLaneJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListLaneJobsRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListLaneTimes(ctx context.Context, arg db.ListLaneTimesParams) ([]db.ListLaneTimesRow, error) {
+	rows, err := q.own.ListLaneTimes(ctx, dbpostgres.ListLaneTimesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListLaneTimesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListLaneTimesRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListLimits(ctx context.Context) ([]db.ListLimitsRow, error) {
+	rows, err := q.own.ListLimits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListLimitsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListLimitsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListLiveDeclarations(ctx context.Context, arg db.ListLiveDeclarationsParams) ([]db.ListLiveDeclarationsRow, error) {
 	rows, err := q.own.ListLiveDeclarations(ctx, dbpostgres.ListLiveDeclarationsParams(arg))
 	if err != nil {
@@ -867,6 +976,18 @@ func (q queries) ListPendingQueues(ctx context.Context, arg db.ListPendingQueues
 	list := make([]db.ListPendingQueuesRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.ListPendingQueuesRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListReadyLanes(ctx context.Context, arg db.ListReadyLanesParams) ([]db.ListReadyLanesRow, error) {
+	rows, err := q.own.ListReadyLanes(ctx, dbpostgres.ListReadyLanesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListReadyLanesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListReadyLanesRow(row)
 	}
 	return list, nil
 }
@@ -1011,6 +1132,54 @@ func (q queries) LockDeclarations(ctx context.Context, arg int64) ([]db.LockDecl
 	return list, nil
 }
 
+func (q queries) LockLaneJobs(ctx context.Context, arg db.LockLaneJobsParams) ([]db.LockLaneJobsRow, error) {
+	rows, err := q.own.LockLaneJobs(ctx, dbpostgres.LockLaneJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.LockLaneJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.LockLaneJobsRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) LockLanes(ctx context.Context, arg string) ([]db.LockLanesRow, error) {
+	rows, err := q.own.LockLanes(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.LockLanesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.LockLanesRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) LockLimitKeys(ctx context.Context, arg string) ([]db.LockLimitKeysRow, error) {
+	rows, err := q.own.LockLimitKeys(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.LockLimitKeysRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.LockLimitKeysRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) LockReadyLanes(ctx context.Context, arg db.LockReadyLanesParams) ([]db.LockReadyLanesRow, error) {
+	rows, err := q.own.LockReadyLanes(ctx, dbpostgres.LockReadyLanesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.LockReadyLanesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.LockReadyLanesRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) MendPauses(ctx context.Context, arg db.MendPausesParams) (int64, error) {
 	return q.own.MendPauses(ctx, dbpostgres.MendPausesParams(arg))
 }
@@ -1029,6 +1198,10 @@ func (q queries) NoteRefusal(ctx context.Context, arg db.NoteRefusalParams) erro
 
 func (q queries) NoteScheduleJob(ctx context.Context, arg db.NoteScheduleJobParams) error {
 	return q.own.NoteScheduleJob(ctx, dbpostgres.NoteScheduleJobParams(arg))
+}
+
+func (q queries) OpenLanes(ctx context.Context, arg db.OpenLanesParams) error {
+	return q.own.OpenLanes(ctx, dbpostgres.OpenLanesParams(arg))
 }
 
 func (q queries) OpenQueue(ctx context.Context, arg string) (int64, error) {
@@ -1059,6 +1232,18 @@ func (q queries) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams
 	return q.own.PromoteDueJobs(ctx, dbpostgres.PromoteDueJobsParams(arg))
 }
 
+func (q queries) PromoteLimitedJobs(ctx context.Context, arg db.PromoteLimitedJobsParams) ([]db.PromoteLimitedJobsRow, error) {
+	rows, err := q.own.PromoteLimitedJobs(ctx, dbpostgres.PromoteLimitedJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.PromoteLimitedJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.PromoteLimitedJobsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
 	return q.own.PromoteListedJobs(ctx, dbpostgres.PromoteListedJobsParams(arg))
 }
@@ -1073,6 +1258,18 @@ func (q queries) PutRetention(ctx context.Context, arg db.PutRetentionParams) (i
 
 func (q queries) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
 	return q.own.PutSchedule(ctx, dbpostgres.PutScheduleParams(arg))
+}
+
+func (q queries) ReadLimits(ctx context.Context, arg string) ([]db.ReadLimitsRow, error) {
+	rows, err := q.own.ReadLimits(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ReadLimitsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ReadLimitsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) RecordExpiredJobs(ctx context.Context, arg db.RecordExpiredJobsParams) error {
@@ -1191,6 +1388,14 @@ func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 	return q.own.SetJobProgress(ctx, dbpostgres.SetJobProgressParams(arg))
 }
 
+func (q queries) SetLanes(ctx context.Context, arg db.SetLanesParams) error {
+	return q.own.SetLanes(ctx, dbpostgres.SetLanesParams(arg))
+}
+
+func (q queries) SetLimit(ctx context.Context, arg db.SetLimitParams) error {
+	return q.own.SetLimit(ctx, dbpostgres.SetLimitParams(arg))
+}
+
 func (q queries) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultParams) error {
 	return q.own.SetScheduleFault(ctx, dbpostgres.SetScheduleFaultParams(arg))
 }
@@ -1205,6 +1410,22 @@ func (q queries) SetWorkerQueues(ctx context.Context, arg db.SetWorkerQueuesPara
 
 func (q queries) SkipOwedTicks(ctx context.Context, arg db.SkipOwedTicksParams) error {
 	return q.own.SkipOwedTicks(ctx, dbpostgres.SkipOwedTicksParams(arg))
+}
+
+func (q queries) SpendStarts(ctx context.Context, arg string) error {
+	return q.own.SpendStarts(ctx, arg)
+}
+
+func (q queries) StartWaitingJobs(ctx context.Context, arg db.StartWaitingJobsParams) ([]db.StartWaitingJobsRow, error) {
+	rows, err := q.own.StartWaitingJobs(ctx, dbpostgres.StartWaitingJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.StartWaitingJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.StartWaitingJobsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams) ([]db.TakeJobChangesRow, error) {
@@ -1249,4 +1470,16 @@ func (q queries) UndeclareRetention(ctx context.Context, arg string) (int64, err
 
 func (q queries) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {
 	return q.own.UpdateWaitingJob(ctx, dbpostgres.UpdateWaitingJobParams(arg))
+}
+
+func (q queries) WakeAllLanes(ctx context.Context, arg int64) (int64, error) {
+	return q.own.WakeAllLanes(ctx, arg)
+}
+
+func (q queries) WakeKind(ctx context.Context, arg db.WakeKindParams) (int64, error) {
+	return q.own.WakeKind(ctx, dbpostgres.WakeKindParams(arg))
+}
+
+func (q queries) WakeLanes(ctx context.Context, arg db.WakeLanesParams) (int64, error) {
+	return q.own.WakeLanes(ctx, dbpostgres.WakeLanesParams(arg))
 }

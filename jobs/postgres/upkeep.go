@@ -78,6 +78,7 @@ func (s upkeep) RecountIn(ctx context.Context, q db.Querier) (int64, error) {
 func (s upkeep) Settle(ctx context.Context) error {
 	for _, table := range []string{
 		"sqluice_workers", "sqluice_jobs", "sqluice_job_errors", "sqluice_job_audit", "sqluice_pauses", "sqluice_retentions", "sqluice_declarations",
+		"sqluice_limits", "sqluice_limit_keys", "sqluice_lanes",
 		"sqluice_schedules", "sqluice_schedule_ticks", "sqluice_unique_keys", "sqluice_sensitive_fields",
 	} {
 		if err := s.settle(ctx, table); err != nil {

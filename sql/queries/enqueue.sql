@@ -2,12 +2,12 @@
 -- EnqueueJob adds one job and returns its id. With successor_at it is the successor of the live job with its unique key.
 -- No row means that the unique key is held by a live job or its successor, the request id is taken, or the queue is closed by a move.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
-                  unique_key, successor_at, request_id, user_id, tags, metadata, created_at, updated_at)
+                  unique_key, successor_at, request_id, user_id, tags, metadata, limit_key, created_at, updated_at)
 SELECT CAST(@kind AS TEXT), @queue, @payload, @status,
        @priority, @run_after, sqlc.narg('start_by'), @max_attempts,
        @timeout, CAST(sqlc.narg('unique_key') AS TEXT), sqlc.narg('successor_at'),
        sqlc.narg('request_id'), sqlc.narg('user_id'), sqlc.narg('tags'),
-       sqlc.narg('metadata'), @now, @now
+       sqlc.narg('metadata'), sqlc.narg('limit_key'), @now, @now
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = @kind AND s.unique_key = sqlc.narg('unique_key')
@@ -16,7 +16,7 @@ ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: EnqueueKeylessJob :one
--- EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of. All parameters
+-- EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of, nor a limit key. All parameters
 -- have a CAST to a plain type: PostgreSQL prepares the checks of a domain anew for each parameter of that type, at each run.
 -- No row means that the queue is closed by a move.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
@@ -36,7 +36,7 @@ RETURNING id;
 -- updated_at after set_back is of a clock that was set back since. It puts no plain payload in the place of an encrypted one.
 UPDATE sqluice_jobs SET
     status = CASE WHEN CAST(sqlc.narg('due_at') AS BIGINT) IS NULL AND priority = @priority
-        AND queue = @queue THEN status ELSE 'scheduled' END,
+        AND queue = @queue AND limit_key IS NULL AND CAST(sqlc.narg('limit_key') AS TEXT) IS NULL THEN status ELSE 'scheduled' END,
     run_after = CASE WHEN successor_at IS NOT NULL THEN run_after ELSE COALESCE(sqlc.narg('due_at'), run_after) + CASE
         WHEN updated_at <= @now OR updated_at > @set_back THEN 0
         WHEN updated_at - @now < @room THEN updated_at - @now ELSE @room END END,
@@ -47,12 +47,12 @@ UPDATE sqluice_jobs SET
         WHEN updated_at <= @now OR updated_at > @set_back THEN 0
         WHEN updated_at - @now < @room THEN updated_at - @now ELSE @room END,
     updated_at = CASE WHEN updated_at BETWEEN @now AND @set_back THEN updated_at ELSE @now END,
-    queue = @queue, priority = @priority, payload = @payload,
+    queue = @queue, priority = @priority, payload = @payload, limit_key = sqlc.narg('limit_key'),
     uncounted = attempt, crashes = 0, progress = NULL,
     max_attempts = @max_attempts, timeout = @timeout,
     user_id = sqlc.narg('user_id'), tags = sqlc.narg('tags'),
     metadata = sqlc.narg('metadata')
-WHERE id = @id AND status IN ('scheduled', 'pending') AND attempt = @attempt
+WHERE id = @id AND status IN ('scheduled', 'waiting', 'pending') AND attempt = @attempt
   AND COALESCE(successor_at, -1) = CAST(@place AS BIGINT)
   AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR(@payload, 1, 19) = '"sqluice:encrypted:');
 
@@ -60,7 +60,7 @@ WHERE id = @id AND status IN ('scheduled', 'pending') AND attempt = @attempt
 -- ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
 SELECT j.id, j.status, j.attempt, j.created_at, j.run_after, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
 WHERE j.kind = @kind AND j.unique_key = CAST(@unique_key AS TEXT)
-  AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'pending', 'running')
+  AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'waiting', 'pending', 'running')
 UNION ALL
 SELECT s.id, s.status, s.attempt, s.created_at, s.successor_at, s.successor_at FROM sqluice_jobs AS s
 WHERE s.kind = @kind AND s.unique_key = @unique_key AND s.successor_at IS NOT NULL

@@ -3,7 +3,7 @@
 -- any time again: otherwise one that expired would at once expire again.
 -- It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself. And it
 -- leaves one alone whose payload was erased.
-UPDATE sqluice_jobs SET updated_at = CAST(@now AS BIGINT), status = 'pending', run_after = @now,
+UPDATE sqluice_jobs SET updated_at = CAST(@now AS BIGINT), status = CASE WHEN limit_key IS NULL THEN 'pending' ELSE 'scheduled' END, run_after = @now,
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL, start_by = CASE status WHEN 'scheduled' THEN start_by END,
                 successor_at = NULL
@@ -12,7 +12,7 @@ WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled'
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS o
     WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
-      AND o.status IN ('scheduled', 'pending', 'running') AND o.successor_at IS NULL AND o.id <> sqluice_jobs.id)
+      AND o.status IN ('scheduled', 'waiting', 'pending', 'running') AND o.successor_at IS NULL AND o.id <> sqluice_jobs.id)
   AND (status = 'scheduled' OR NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS s
     WHERE s.kind = sqluice_jobs.kind AND s.unique_key = sqluice_jobs.unique_key AND s.successor_at IS NOT NULL
@@ -22,7 +22,7 @@ WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled'
 -- CancelWaitingJob ends a job that has not started.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @now,
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL
-WHERE id = @id AND status IN ('scheduled', 'pending')
+WHERE id = @id AND status IN ('scheduled', 'waiting', 'pending')
   AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL)
 RETURNING queue, kind, unique_key;
 
@@ -55,6 +55,6 @@ UPDATE sqluice_jobs SET
     max_attempts = COALESCE(CAST(sqlc.narg('max_attempts') AS BIGINT), max_attempts),
     status = CASE WHEN sqlc.narg('priority') IS NULL AND sqlc.narg('run_after') IS NULL AND sqlc.narg('queue') IS NULL
         THEN status ELSE 'scheduled' END
-WHERE id = @id AND status IN ('scheduled', 'pending')
+WHERE id = @id AND status IN ('scheduled', 'waiting', 'pending')
   AND (start_by > sqlc.narg('run_after') OR start_by IS NULL OR sqlc.narg('run_after') IS NULL)
   AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL);

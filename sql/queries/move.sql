@@ -43,3 +43,15 @@ SELECT t.* FROM sqluice_schedule_ticks AS t ORDER BY t.schedule, t.tick;
 -- name: ListAllUniqueKeys :many
 -- ListAllUniqueKeys lists the unique keys that are or were taken until a time.
 SELECT k.* FROM sqluice_unique_keys AS k ORDER BY k.kind, k.unique_key;
+
+-- name: ListAllLimits :many
+-- ListAllLimits lists the limits that people have set.
+SELECT l.* FROM sqluice_limits AS l ORDER BY l.kind, l.limit_key;
+
+-- name: ListAllLimitKeys :many
+-- ListAllLimitKeys lists what claims must know of limit keys.
+SELECT k.* FROM sqluice_limit_keys AS k ORDER BY k.kind, k.limit_key;
+
+-- name: ListAllLanes :many
+-- ListAllLanes lists all lanes.
+SELECT l.* FROM sqluice_lanes AS l ORDER BY l.kind, l.limit_key, l.queue;

@@ -41,12 +41,12 @@ DELETE FROM sqluice_refusals WHERE NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS j WHERE j.id = sqluice_refusals.job_id AND COALESCE(j.status, '') IN (
         CASE sqluice_refusals.action WHEN 'promote' THEN 'scheduled' WHEN 'expire' THEN 'scheduled' WHEN 'claim' THEN 'pending' WHEN 'conflict' THEN 'scheduled' WHEN 'prune' THEN 'done' ELSE 'running' END,
         CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' WHEN 'expire' THEN 'pending' WHEN 'conflict' THEN 'pending' ELSE '' END,
-        CASE sqluice_refusals.action WHEN 'prune' THEN 'cancelled' ELSE '' END));
+        CASE sqluice_refusals.action WHEN 'prune' THEN 'cancelled' WHEN 'expire' THEN 'waiting' ELSE '' END));
 
 -- name: ListDueJobIDs :many
 -- ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
 SELECT d.id FROM sqluice_jobs AS d
-WHERE d.status = 'scheduled' AND d.run_after <= @now
+WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= @now
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > @now LIMIT 1 OFFSET 0)
 ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT);
 

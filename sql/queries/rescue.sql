@@ -47,11 +47,12 @@ WHERE status = 'running' AND finished_at IS NULL
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind, unique_key, status;
+RETURNING queue, kind, unique_key, status, limit_key;
 
 -- name: ResetStuckJobs :many
 -- ResetStuckJobs gives every other stuck job back to be claimed anew.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', worker_id = NULL, lease_until = NULL, start_by = NULL,
+UPDATE sqluice_jobs SET updated_at = @now, status = CASE WHEN limit_key IS NULL THEN 'pending' ELSE 'scheduled' END,
+                worker_id = NULL, lease_until = NULL, start_by = NULL,
                 last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
@@ -59,12 +60,12 @@ WHERE status = 'running' AND finished_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind;
+RETURNING queue, kind, limit_key;
 
 -- name: ReleaseHeldJobs :execrows
 -- ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
 -- transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'pending',
+UPDATE sqluice_jobs SET updated_at = @now, status = CASE WHEN limit_key IS NULL THEN 'pending' ELSE 'scheduled' END,
                 uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND finished_at IS NULL AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e

@@ -10,5 +10,7 @@ SELECT i.id FROM (
     UNION ALL
     SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND @status = 'scheduled'
     UNION ALL
+    SELECT w.id FROM sqluice_jobs AS w WHERE w.status = 'waiting' AND @status = 'waiting'
+    UNION ALL
     SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.finished_at IS NULL AND @status = 'running'
 ) AS i LIMIT @n;

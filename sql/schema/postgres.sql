@@ -88,6 +88,29 @@ TABLE sqluice_jobs
     finished_at sqluice_time
     updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
     prefetched bigint
+    limit_key sqluice_limit_key
+
+TABLE sqluice_lanes
+    kind sqluice_name NOT NULL
+    limit_key sqluice_limit_key NOT NULL
+    queue sqluice_name NOT NULL
+    priority sqluice_priority NOT NULL
+    ready_at sqluice_time
+
+TABLE sqluice_limit_keys
+    kind sqluice_name NOT NULL
+    limit_key sqluice_limit_key NOT NULL
+    paid_until sqluice_time NOT NULL DEFAULT 0
+    closed_until sqluice_time NOT NULL DEFAULT 0
+
+TABLE sqluice_limits
+    kind sqluice_name NOT NULL
+    limit_key sqluice_limit_key NOT NULL
+    running sqluice_count NOT NULL DEFAULT 0
+    starts bigint NOT NULL DEFAULT 0
+    period bigint NOT NULL DEFAULT 0
+    burst bigint NOT NULL DEFAULT 0
+    set_at sqluice_time NOT NULL
 
 TABLE sqluice_moves
     direction text NOT NULL
@@ -200,10 +223,20 @@ sqluice_job_counts sqluice_job_counts_pkey: PRIMARY KEY (queue, kind, status)
 sqluice_job_errors sqluice_job_errors_cause_check: CHECK ((cause = ANY (ARRAY['error'::text, 'panic'::text, 'timeout'::text, 'decode'::text, 'crash'::text, 'lost'::text, 'expired'::text, 'snoozed'::text, 'released'::text, 'cancelled'::text, 'unable'::text])))
 sqluice_job_errors sqluice_job_errors_pkey: PRIMARY KEY (id)
 sqluice_job_history sqluice_job_history_pkey: PRIMARY KEY (step, start_at, queue, kind, event, bucket)
+sqluice_jobs a_job_with_a_limit_key_is_scheduled_first: CHECK (((limit_key IS NULL) OR ((status)::text <> 'pending'::text)))
 sqluice_jobs sqluice_jobs_check: CHECK (((successor_at IS NULL) OR ((((successor_at >= '100000000000000'::bigint) AND (successor_at <= '253402300799999999'::bigint)) OR (successor_at = 0)) AND (unique_key IS NOT NULL) AND ((status)::text = 'scheduled'::text))))
 sqluice_jobs sqluice_jobs_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_jobs sqluice_jobs_pkey: PRIMARY KEY (id)
 sqluice_jobs start_by_is_in_unix_microseconds: CHECK (((start_by >= '100000000000000'::bigint) AND (start_by <= '253402300799999999'::bigint)))
+sqluice_lanes sqluice_lanes_pkey: PRIMARY KEY (kind, limit_key, queue)
+sqluice_limit_keys sqluice_limit_keys_pkey: PRIMARY KEY (kind, limit_key)
+sqluice_limits sqluice_limits_burst_check: CHECK (((burst >= 0) AND (burst <= 1000000)))
+sqluice_limits sqluice_limits_check1: CHECK (((starts = 0) = (period = 0)))
+sqluice_limits sqluice_limits_check2: CHECK (((burst = 0) OR (starts > 0)))
+sqluice_limits sqluice_limits_check: CHECK ((((running)::bigint > 0) OR (starts > 0)))
+sqluice_limits sqluice_limits_period_check: CHECK (((period >= 0) AND (period <= '86400000000'::bigint)))
+sqluice_limits sqluice_limits_pkey: PRIMARY KEY (kind, limit_key)
+sqluice_limits sqluice_limits_starts_check: CHECK (((starts >= 0) AND (starts <= 1000000)))
 sqluice_moves sqluice_moves_direction_check: CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text])))
 sqluice_moves sqluice_moves_pkey: PRIMARY KEY (direction)
 sqluice_pauses sqluice_pauses_kind_check: CHECK ((length(kind) <= 200))
@@ -253,18 +286,26 @@ CREATE INDEX sqluice_job_errors_job ON sqluice_job_errors USING btree (job_id, a
 CREATE UNIQUE INDEX sqluice_job_errors_pkey ON sqluice_job_errors USING btree (id)
 CREATE UNIQUE INDEX sqluice_job_history_pkey ON sqluice_job_history USING btree (step, start_at, queue, kind, event, bucket)
 CREATE INDEX sqluice_jobs_claim ON sqluice_jobs USING btree (queue, kind, priority DESC, run_after, id) WHERE ((status)::text = 'pending'::text)
-CREATE INDEX sqluice_jobs_due ON sqluice_jobs USING btree (run_after, id) WHERE ((status)::text = 'scheduled'::text)
+CREATE INDEX sqluice_jobs_due ON sqluice_jobs USING btree (run_after, id) WHERE (((status)::text = 'scheduled'::text) AND (limit_key IS NULL))
 CREATE INDEX sqluice_jobs_ended ON sqluice_jobs USING btree (status, id) WHERE (((status)::text = 'failed'::text) OR ((status)::text = 'cancelled'::text))
 CREATE INDEX sqluice_jobs_failed ON sqluice_jobs USING btree (status, finished_at, id) WHERE (((status)::text = 'failed'::text) OR ((status)::text = 'cancelled'::text))
 CREATE INDEX sqluice_jobs_failed_kind ON sqluice_jobs USING btree (kind, finished_at, id) WHERE ((status)::text = 'failed'::text)
+CREATE INDEX sqluice_jobs_lane ON sqluice_jobs USING btree (kind, limit_key, queue, priority DESC, run_after, id) WHERE ((status)::text = 'waiting'::text)
+CREATE INDEX sqluice_jobs_limited ON sqluice_jobs USING btree (kind, limit_key) WHERE ((limit_key IS NOT NULL) AND ((status)::text = 'running'::text))
+CREATE INDEX sqluice_jobs_limited_due ON sqluice_jobs USING btree (run_after, id) WHERE ((limit_key IS NOT NULL) AND ((status)::text = 'scheduled'::text))
 CREATE UNIQUE INDEX sqluice_jobs_pkey ON sqluice_jobs USING btree (id)
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs USING btree (kind, request_id) WHERE (request_id IS NOT NULL)
 CREATE INDEX sqluice_jobs_running ON sqluice_jobs USING btree (worker_id) WHERE (((status)::text = 'running'::text) AND (finished_at IS NULL))
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs USING btree (queue, kind, run_after) WHERE ((status)::text = 'scheduled'::text)
-CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs USING btree (start_by) WHERE ((start_by IS NOT NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text])))
+CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs USING btree (start_by) WHERE ((start_by IS NOT NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'waiting'::text, 'pending'::text])))
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, unique_key) WHERE (successor_at IS NOT NULL)
-CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (successor_at IS NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text, 'running'::text])))
+CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (successor_at IS NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'waiting'::text, 'pending'::text, 'running'::text])))
 CREATE INDEX sqluice_jobs_user ON sqluice_jobs USING btree (user_id, id) WHERE (user_id IS NOT NULL)
+CREATE INDEX sqluice_lanes_next ON sqluice_lanes USING btree (queue, kind, ready_at) WHERE (ready_at IS NOT NULL)
+CREATE UNIQUE INDEX sqluice_lanes_pkey ON sqluice_lanes USING btree (kind, limit_key, queue)
+CREATE INDEX sqluice_lanes_ready ON sqluice_lanes USING btree (queue, kind, priority DESC, ready_at) WHERE (ready_at IS NOT NULL)
+CREATE UNIQUE INDEX sqluice_limit_keys_pkey ON sqluice_limit_keys USING btree (kind, limit_key)
+CREATE UNIQUE INDEX sqluice_limits_pkey ON sqluice_limits USING btree (kind, limit_key)
 CREATE UNIQUE INDEX sqluice_moves_pkey ON sqluice_moves USING btree (direction)
 CREATE UNIQUE INDEX sqluice_pauses_pkey ON sqluice_pauses USING btree (queue, kind)
 CREATE UNIQUE INDEX sqluice_refusals_pkey ON sqluice_refusals USING btree (job_id, action)
@@ -376,6 +417,20 @@ sqluice_backlog AS WITH clock(now) AS (
           WHERE ((p.status)::text = 'pending'::text)
           GROUP BY p.queue, p.kind
         UNION ALL
+         SELECT w.queue,
+            w.kind,
+            count(*) AS count,
+            0,
+            min(
+                CASE w.run_after
+                    WHEN 0 THEN (w.created_at)::bigint
+                    ELSE (w.run_after)::bigint
+                END) AS min,
+            NULL::bigint AS int8
+           FROM sqluice_jobs w
+          WHERE ((w.status)::text = 'waiting'::text)
+          GROUP BY w.queue, w.kind
+        UNION ALL
          SELECT s.queue,
             s.kind,
             count(
@@ -408,6 +463,36 @@ sqluice_backlog AS WITH clock(now) AS (
           GROUP BY s.queue, s.kind) b
      CROSS JOIN clock c)
   GROUP BY b.queue, b.kind;
+sqluice_declared_limits AS SELECT (d.name)::text AS kind,
+    (
+        CASE
+            WHEN ((((d.body -> 'limit'::text) -> 'running'::text))::text ~ '^[0-9]{1,17}$'::text) THEN ((d.body -> 'limit'::text) ->> 'running'::text)
+            ELSE '0'::text
+        END)::bigint AS running,
+    (
+        CASE
+            WHEN ((((d.body -> 'limit'::text) -> 'starts'::text))::text ~ '^[0-9]{1,17}$'::text) THEN ((d.body -> 'limit'::text) ->> 'starts'::text)
+            ELSE '0'::text
+        END)::bigint AS starts,
+    (
+        CASE
+            WHEN ((((d.body -> 'limit'::text) -> 'period'::text))::text ~ '^[0-9]{1,17}$'::text) THEN ((d.body -> 'limit'::text) ->> 'period'::text)
+            ELSE '0'::text
+        END)::bigint AS period,
+    (
+        CASE
+            WHEN ((((d.body -> 'limit'::text) -> 'burst'::text))::text ~ '^[0-9]{1,17}$'::text) THEN ((d.body -> 'limit'::text) ->> 'burst'::text)
+            ELSE '0'::text
+        END)::bigint AS burst
+   FROM ( SELECT sqluice_declarations.name,
+            (
+                CASE
+                    WHEN ((sqluice_declarations.body)::text ~ (repeat(chr(92), 2) || 'u(0000|[dD][89a-fA-F])'::text)) THEN '{}'::text
+                    ELSE (sqluice_declarations.body)::text
+                END)::json AS body
+           FROM sqluice_declarations
+          WHERE (((sqluice_declarations.subject)::text = 'kind'::text) AND (sqluice_declarations.in_force = 1))) d
+  WHERE (json_typeof((d.body -> 'limit'::text)) = 'object'::text);
 sqluice_failures AS SELECT j.id,
     j.queue,
     j.kind,
@@ -464,7 +549,8 @@ sqluice_jobs_readable AS SELECT id,
     (to_char((to_timestamp((((finished_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((finished_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS finished_at,
     (to_char((to_timestamp((((updated_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((updated_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS updated_at,
     (to_char((to_timestamp((((cancel_requested_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((cancel_requested_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS cancel_requested_at,
-    (to_char((to_timestamp(((successor_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((successor_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS successor_at
+    (to_char((to_timestamp(((successor_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((successor_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS successor_at,
+    limit_key
    FROM sqluice_jobs;
 sqluice_kind_settings AS SELECT (d.name)::text AS kind,
     (

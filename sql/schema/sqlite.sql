@@ -128,7 +128,8 @@ CREATE TABLE sqluice_jobs (
     started_at          INTEGER,                       -- when the last attempt began
     finished_at         INTEGER,                       -- when the job was done, failed or was cancelled
     updated_at          INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000), prefetched
-    INTEGER /* the attempt that was claimed with others before a slot was free for each: a running job may not have started */,
+    INTEGER /* the attempt that was claimed with others before a slot was free for each: a running job may not have started */, limit_key TEXT CONSTRAINT a_job_with_a_limit_key_is_scheduled_first
+    CHECK (limit_key IS NULL OR length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0 AND status <> 'pending'),
     -- The rules.
     CONSTRAINT id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),
     CHECK (queue = 'default' OR length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
@@ -140,7 +141,7 @@ CREATE TABLE sqluice_jobs (
     CONSTRAINT timeout_is_in_microseconds CHECK (timeout = 0 OR timeout BETWEEN 1000 AND 9223372036854775),
     -- SQLite runs a chain of ORs a third faster than IN (...). 'deleted' is no status of a job: see the trigger sqluice_jobs_keep_last.
     CHECK (status = 'pending' OR status = 'running' OR status = 'done'
-        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled' OR status = 'deleted'),
+        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled' OR status = 'deleted' OR status = 'waiting'),
     CHECK (priority BETWEEN -32768 AND 32767),
     CONSTRAINT run_after_is_in_unix_microseconds CHECK (run_after BETWEEN 100000000000000 AND 253402300799999999 OR run_after = 0),
     CONSTRAINT start_by_is_in_unix_microseconds CHECK (start_by BETWEEN 100000000000000 AND 253402300799999999),
@@ -168,6 +169,43 @@ CREATE TABLE sqluice_jobs (
     CONSTRAINT finished_at_is_in_unix_microseconds CHECK (finished_at BETWEEN 100000000000000 AND 253402300799999999 OR finished_at = 0),
     CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0)
 ) STRICT;
+
+CREATE TABLE sqluice_lanes (
+    kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
+    limit_key TEXT    NOT NULL CHECK (length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0),
+    queue     TEXT    NOT NULL CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0),
+    priority  INTEGER NOT NULL CHECK (priority BETWEEN -32768 AND 32767),
+    ready_at  INTEGER CONSTRAINT ready_at_is_in_unix_microseconds
+                 CHECK (ready_at BETWEEN 100000000000000 AND 253402300799999999 OR ready_at = 0),
+    PRIMARY KEY (kind, limit_key, queue)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sqluice_limit_keys (
+    kind         TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
+    limit_key    TEXT    NOT NULL CHECK (length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0),
+    paid_until   INTEGER NOT NULL DEFAULT 0
+                 CONSTRAINT paid_until_is_in_unix_microseconds
+                 CHECK (paid_until BETWEEN 100000000000000 AND 253402300799999999 OR paid_until = 0),
+    closed_until INTEGER NOT NULL DEFAULT 0
+                 CONSTRAINT closed_until_is_in_unix_microseconds
+                 CHECK (closed_until BETWEEN 100000000000000 AND 253402300799999999 OR closed_until = 0),
+    PRIMARY KEY (kind, limit_key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sqluice_limits (
+    kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
+    limit_key TEXT    NOT NULL CHECK (length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0),
+    running   INTEGER NOT NULL DEFAULT 0 CHECK (running BETWEEN 0 AND 1000000000), -- the most jobs at once; 0: any number
+    starts    INTEGER NOT NULL DEFAULT 0 CHECK (starts BETWEEN 0 AND 1000000),     -- starts in a period; 0: any number
+    period    INTEGER NOT NULL DEFAULT 0 CHECK (period BETWEEN 0 AND 86400000000), -- in microseconds
+    burst     INTEGER NOT NULL DEFAULT 0 CHECK (burst BETWEEN 0 AND 1000000),      -- the most starts at one time; 0: one
+    set_at    INTEGER NOT NULL CONSTRAINT set_at_is_in_unix_microseconds
+                 CHECK (set_at BETWEEN 100000000000000 AND 253402300799999999 OR set_at = 0),
+    CHECK (running > 0 OR starts > 0),
+    CHECK ((starts = 0) = (period = 0)),
+    CHECK (burst = 0 OR starts > 0),
+    PRIMARY KEY (kind, limit_key)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqluice_moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
@@ -373,13 +411,19 @@ CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (queue, kind, priority DESC, run
 
 CREATE INDEX sqluice_jobs_deleted ON sqluice_jobs (id) WHERE status = 'deleted';
 
-CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after) WHERE status = 'scheduled';
+CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after) WHERE status = 'scheduled' AND limit_key IS NULL;
 
 CREATE INDEX sqluice_jobs_ended ON sqluice_jobs (status, id) WHERE status = 'failed' OR status = 'cancelled';
 
 CREATE INDEX sqluice_jobs_failed ON sqluice_jobs (status, finished_at) WHERE status = 'failed' OR status = 'cancelled';
 
 CREATE INDEX sqluice_jobs_failed_kind ON sqluice_jobs (kind, finished_at) WHERE status = 'failed';
+
+CREATE INDEX sqluice_jobs_lane ON sqluice_jobs (kind, limit_key, queue, priority DESC, run_after, id) WHERE status = 'waiting';
+
+CREATE INDEX sqluice_jobs_limited ON sqluice_jobs (kind, limit_key) WHERE limit_key IS NOT NULL AND status = 'running';
+
+CREATE INDEX sqluice_jobs_limited_due ON sqluice_jobs (run_after) WHERE limit_key IS NOT NULL AND status = 'scheduled';
 
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs (kind, request_id) WHERE request_id IS NOT NULL;
 
@@ -388,14 +432,18 @@ CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'ru
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs (queue, kind, run_after) WHERE status = 'scheduled';
 
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
-    WHERE start_by IS NOT NULL AND status IN ('scheduled', 'pending');
+    WHERE start_by IS NOT NULL AND status IN ('scheduled', 'waiting', 'pending');
 
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs (kind, unique_key) WHERE successor_at IS NOT NULL;
 
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
-    WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'pending', 'running');
+    WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'waiting', 'pending', 'running');
 
 CREATE INDEX sqluice_jobs_user ON sqluice_jobs (user_id, id) WHERE user_id IS NOT NULL;
+
+CREATE INDEX sqluice_lanes_next ON sqluice_lanes (queue, kind, ready_at) WHERE ready_at IS NOT NULL;
+
+CREATE INDEX sqluice_lanes_ready ON sqluice_lanes (queue, kind, priority DESC, ready_at) WHERE ready_at IS NOT NULL;
 
 CREATE INDEX sqluice_schedules_next ON sqluice_schedules (next_at) WHERE paused_at IS NULL AND origin = 'client';
 
@@ -420,12 +468,23 @@ FROM (
            MIN(CASE p.run_after WHEN 0 THEN p.created_at ELSE p.run_after END) AS oldest_at, CAST(NULL AS BIGINT) AS next_at
     FROM sqluice_jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
     UNION ALL
+    SELECT w.queue, w.kind, COUNT(*), 0, MIN(CASE w.run_after WHEN 0 THEN w.created_at ELSE w.run_after END), CAST(NULL AS BIGINT)
+    FROM sqluice_jobs AS w WHERE w.status = 'waiting' GROUP BY w.queue, w.kind
+    UNION ALL
     SELECT s.queue, s.kind, COUNT(CASE WHEN s.run_after <= d.now THEN 1 END), COUNT(CASE WHEN s.run_after > d.now THEN 1 END),
            MIN(CASE WHEN s.run_after <= d.now THEN CASE s.run_after WHEN 0 THEN s.created_at ELSE s.run_after END END),
            MIN(CASE WHEN s.run_after > d.now THEN s.run_after END)
     FROM sqluice_jobs AS s CROSS JOIN clock AS d WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
 ) AS b CROSS JOIN clock AS c
 GROUP BY b.queue, b.kind;
+
+CREATE VIEW sqluice_declared_limits AS
+SELECT d.name AS kind,
+       CAST(CASE json_type(d.body, '$.limit.running') WHEN 'integer' THEN d.body->'limit'->>'running' ELSE 0 END AS INTEGER) AS running,
+       CAST(CASE json_type(d.body, '$.limit.starts') WHEN 'integer' THEN d.body->'limit'->>'starts' ELSE 0 END AS INTEGER) AS starts,
+       CAST(CASE json_type(d.body, '$.limit.period') WHEN 'integer' THEN d.body->'limit'->>'period' ELSE 0 END AS INTEGER) AS period,
+       CAST(CASE json_type(d.body, '$.limit.burst') WHEN 'integer' THEN d.body->'limit'->>'burst' ELSE 0 END AS INTEGER) AS burst
+FROM sqluice_declarations AS d WHERE d.subject = 'kind' AND d.in_force = 1 AND json_type(d.body, '$.limit') = 'object';
 
 CREATE VIEW sqluice_failures AS
 SELECT j.id, j.queue, j.kind, j.user_id, j.attempt,
@@ -463,7 +522,8 @@ SELECT id, queue, kind, payload, status, priority,
        strftime('%Y-%m-%dT%H:%M:%S', cancel_requested_at / 1000000, 'unixepoch')
            || printf('.%06dZ', cancel_requested_at % 1000000) AS cancel_requested_at,
        strftime('%Y-%m-%dT%H:%M:%S', successor_at / 1000000, 'unixepoch')
-           || printf('.%06dZ', successor_at % 1000000) AS successor_at
+           || printf('.%06dZ', successor_at % 1000000) AS successor_at,
+       limit_key
 FROM sqluice_jobs WHERE status <> 'deleted';
 
 CREATE VIEW sqluice_kind_settings AS

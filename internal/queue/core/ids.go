@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 )
@@ -27,6 +28,15 @@ func JSONNames(names []string) string {
 		text = AppendString(text, name)
 	}
 	return string(append(text, ']'))
+}
+
+// JSONList returns a list of lists of texts and numbers as JSON. It panics for other values.
+func JSONList(list any) string {
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 // IDRange is a range of ids without a gap, from First to Last.

@@ -41,6 +41,15 @@ type Settings struct {
 	Keep        any      `json:"keep,omitempty"` // microseconds, KeepForever or KeepNothing
 	Aliases     []string `json:"aliases,omitempty"`
 	AliasOf     string   `json:"alias_of,omitempty"` // the kind's present name
+	Limit       *Limit   `json:"limit,omitempty"`
+}
+
+// Limit is a declared limit. The zero value of a field is no bound.
+type Limit struct {
+	Running int   `json:"running,omitempty"`
+	Starts  int   `json:"starts,omitempty"` // in a period
+	Period  int64 `json:"period,omitempty"` // microseconds
+	Burst   int   `json:"burst,omitempty"`
 }
 
 // The values of Settings.Keep other than a number.

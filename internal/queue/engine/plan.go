@@ -123,9 +123,22 @@ type Outcome struct {
 	Due      bool                // a job was due: the promotion ran
 	Claimed  [][]db.ClaimJobsRow // the claimed jobs of each element of the plan's Claims
 	Looked   bool                // Next is set
-	Next     int64               // when the next scheduled job falls due, in microseconds; 0: none is scheduled
-	Changes  string              // set by After: the items of [db.AddJobChangesParams]; empty: none
-	Held     time.Duration       // the time for which other writers waited for the transaction; 0 where they do not
+	Next     Next
+	Changes  string        // set by After: the items of [db.AddJobChangesParams]; empty: none
+	Held     time.Duration // the time for which other writers waited for the transaction; 0 where they do not
+}
+
+// Next says when the next scheduled job falls due, in microseconds; 0: none is scheduled. Limited is the same for jobs with a limit key.
+// Lanes is 0 while no job waits for a limit.
+type Next = db.GetNextRunAfterRow
+
+// Look holds what a worker looks for in a further source of jobs.
+type Look struct {
+	Kinds string // a JSON list of the kinds that it runs
+	Now   time.Time
+
+	// Until, unless zero, is the time after which a job may fall due without a drain that waits for it: the clock stands still.
+	Until time.Time
 }
 
 // Completed is the result of a Completion.

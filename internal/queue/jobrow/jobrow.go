@@ -20,8 +20,8 @@ func Of(r db.Job) jobtype.Job {
 		Priority: int(r.Priority), RunAfter: core.Time(runAfter), StartBy: core.Time(core.Deref(r.StartBy)),
 		Attempt: int(r.Attempt), Uncounted: int(r.Uncounted), MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes),
 		Timeout: core.Duration(r.Timeout), UniqueKey: core.Deref(r.UniqueKey), RequestID: core.Deref(r.RequestID),
-		Successor: r.SuccessorAt != nil,
-		UserID:    core.Deref(r.UserID), Tags: core.Tags(r.Tags), Metadata: core.Raw(r.Metadata),
+		Successor: r.SuccessorAt != nil, LimitKey: r.LimitKey,
+		UserID: core.Deref(r.UserID), Tags: core.Tags(r.Tags), Metadata: core.Raw(r.Metadata),
 		Progress: core.Raw(r.Progress), Result: core.Raw(r.Result), LastError: core.Deref(r.LastError),
 		WorkerID: core.Deref(r.WorkerID), LeaseUntil: core.Time(core.Deref(r.LeaseUntil)),
 		CancelRequested: core.Time(core.Deref(r.CancelRequestedAt)), CreatedAt: core.Time(r.CreatedAt),
@@ -48,6 +48,6 @@ func Requested(p db.EnqueueJobParams) jobtype.Job {
 	return jobtype.Job{
 		Kind: p.Kind, Queue: p.Queue, Priority: int(p.Priority), RunAfter: core.Time(p.RunAfter), StartBy: core.Time(core.Deref(p.StartBy)), MaxAttempts: int(p.MaxAttempts),
 		Timeout: core.Duration(p.Timeout), UniqueKey: core.Deref(p.UniqueKey), RequestID: core.Deref(p.RequestID),
-		UserID: core.Deref(p.UserID), Tags: core.Tags(p.Tags), Metadata: core.Raw(p.Metadata),
+		UserID: core.Deref(p.UserID), Tags: core.Tags(p.Tags), Metadata: core.Raw(p.Metadata), LimitKey: p.LimitKey,
 	}
 }

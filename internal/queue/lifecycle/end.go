@@ -75,6 +75,7 @@ type End struct {
 	Completed bool // CompleteTx ran in the attempt
 	encrypted bool // the texts and the result are encrypted
 	Unstarted bool // the handler was not called
+	Throttle  bool // with FateSnooze: the Delay is for all jobs of the job's limit key, if it has one
 	Drop      bool // the job's row is removed when the attempt ends well: its kind keeps nothing
 }
 

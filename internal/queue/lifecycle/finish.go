@@ -28,7 +28,7 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 	}
 	refused, err := Settle(ctx, q, now, groups, done, made)
 	if err == nil {
-		err = made.reactEarly(ctx, q, core.Micros(now)) // before the cycle looks for due jobs
+		err = made.ReactEarly(ctx, q, core.Micros(now)) // before the cycle looks for due jobs
 	}
 	return append(f.lost, refused...), err
 }
@@ -76,7 +76,11 @@ func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, e
 	if err := q.RecordHeldJobs(ctx, db.RecordHeldJobsParams{Now: now, WorkerID: worker}); err != nil {
 		return 0, err
 	}
-	return q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
+	n, err := q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
+	if err == nil {
+		_, err = q.WakeAllLanes(ctx, now)
+	}
+	return n, err
 }
 
 // ReleaseUnstarted releases one job whose handler was not called. It reports whether the worker still held the job.
@@ -134,6 +138,14 @@ func (f *finisher) complete(ctx context.Context, e *End) (bool, error) {
 	return true, nil
 }
 
+// ready returns the status of a job that may start again at once: with a limit key it must get its place in a lane first.
+func ready(e *End) jobtype.Status {
+	if e.Job.LimitKey != nil {
+		return jobtype.StatusScheduled
+	}
+	return jobtype.StatusPending
+}
+
 // returned releases jobs whose handlers were not called.
 func (f *finisher) returned(ctx context.Context, ends []*End) error {
 	groups := unstarted(ends)
@@ -142,10 +154,13 @@ func (f *finisher) returned(ctx context.Context, ends []*End) error {
 	}
 	for _, g := range groups {
 		group := g.Ends
+		to := ready(group[0])
 		release := db.ReleaseJobsParams{
-			Now: core.Micros(f.now), WorkerID: g.Completion.WorkerID, Attempt: g.Completion.Attempt, Ids: core.JSONIDs(ids(group)),
+			Status: string(to), Now: core.Micros(f.now), WorkerID: g.Completion.WorkerID, Attempt: g.Completion.Attempt, Ids: core.JSONIDs(ids(group)),
 		}
-		if err := f.q.RecordReleasedJobs(ctx, db.RecordReleasedJobsParams(release)); err != nil {
+		if err := f.q.RecordReleasedJobs(ctx, db.RecordReleasedJobsParams{
+			Now: release.Now, WorkerID: release.WorkerID, Attempt: release.Attempt, Ids: release.Ids,
+		}); err != nil {
 			return err
 		}
 		released, err := f.q.ReleaseJobs(ctx, release)
@@ -154,7 +169,7 @@ func (f *finisher) returned(ctx context.Context, ends []*End) error {
 		}
 		for _, e := range group {
 			if len(released) == len(group) || slices.Contains(released, e.Job.ID) {
-				e.leave(f.made, jobtype.StatusPending)
+				e.leave(f.made, to)
 				continue
 			}
 			f.made.unknown = f.made.unknown || e.Apart

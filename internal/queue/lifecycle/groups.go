@@ -21,12 +21,13 @@ type Group struct {
 	Ends       []*End
 
 	results bool
+	limited bool // the jobs have limit keys
 }
 
 // Plain splits ends into groups, each for one statement of a plan, and others, for Finish. It leaves to Finish all ends with texts, and
-// the ends of jobs with a unique key, whose successors are released before the plan looks for due jobs.
+// the ends of jobs with a unique key or a limit key: successors are released, and lanes made ready, before the plan looks for jobs.
 func Plain(ends []*End) (groups []Group, others []*End) {
-	return split(ends, func(e *End) bool { return e.Job.UniqueKey != "" || e.hasText() })
+	return split(ends, func(e *End) bool { return e.Job.UniqueKey != "" || e.Job.LimitKey != nil || e.hasText() })
 }
 
 // split splits ends into groups and others. apart reports whether an end that has the form for a group belongs to the others nevertheless.
@@ -53,7 +54,7 @@ func unstarted(ends []*End) (groups []Group) {
 
 // join adds an end to its group, which never has more than most ends.
 func join(groups []Group, e *End, drop, results bool, most int) []Group {
-	key := Group{Completion: engine.Completion{WorkerID: e.Job.WorkerID, Attempt: int64(e.Job.Attempt), Drop: drop}, results: results}
+	key := Group{Completion: engine.Completion{WorkerID: e.Job.WorkerID, Attempt: int64(e.Job.Attempt), Drop: drop}, results: results, limited: e.Job.LimitKey != nil}
 	at := slices.IndexFunc(groups, key.is)
 	if at < 0 {
 		at = len(groups)
@@ -66,7 +67,7 @@ func join(groups []Group, e *End, drop, results bool, most int) []Group {
 
 // is reports whether one group can hold the ends of both.
 func (g Group) is(other Group) bool {
-	return g.results == other.results && g.Completion.Drop == other.Completion.Drop && g.Completion.WorkerID == other.Completion.WorkerID &&
+	return g.results == other.results && g.limited == other.limited && g.Completion.Drop == other.Completion.Drop && g.Completion.WorkerID == other.Completion.WorkerID &&
 		g.Completion.Attempt == other.Completion.Attempt
 }
 

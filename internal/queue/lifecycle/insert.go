@@ -8,14 +8,18 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Insert inserts a job, or finds the one that has its unique key or request id.
 func Insert(ctx context.Context, q db.Querier, r Row) (Inserted, error) {
+	if r.LimitKey != nil {
+		r.Status = string(jobtype.StatusScheduled) // the promotion makes it waiting: no caller's transaction locks a lane
+	}
 	switch {
 	case r.UniqueKey != nil && r.Unique.Mode == UniquePeriod:
 		return r.insertForPeriod(ctx, q)
-	case r.UniqueKey != nil || r.RequestID != nil:
+	case r.UniqueKey != nil || r.RequestID != nil || r.LimitKey != nil:
 		return r.insertOrFind(ctx, q)
 	}
 	id, err := q.EnqueueKeylessJob(ctx, db.EnqueueKeylessJobParamsOf(r.EnqueueJobParams))
@@ -71,6 +75,9 @@ func (r Row) insertOrFind(ctx context.Context, q db.Querier) (Inserted, error) {
 		}
 		if err := CheckOpen(ctx, q); err != nil {
 			return Inserted{}, err
+		}
+		if r.UniqueKey == nil && r.RequestID == nil { // a trigger of the application prevents the row
+			return Inserted{}, engine.ErrNotAdded
 		}
 	}
 	return Inserted{}, errors.New("the unique key or request id changed hands too often: try again")

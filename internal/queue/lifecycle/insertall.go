@@ -47,7 +47,7 @@ func InsertAll(ctx context.Context, q db.Querier, rows []Row) ([]Inserted, error
 // byKeys returns the indexes of the rows with a key, in the order of the keys, and the indexes of the others.
 func byKeys(rows []Row) (keyed, keyless []int) {
 	for i, row := range rows {
-		if row.UniqueKey != nil || row.RequestID != nil {
+		if row.UniqueKey != nil || row.RequestID != nil || row.LimitKey != nil {
 			keyed = append(keyed, i)
 		} else {
 			keyless = append(keyless, i)

@@ -18,9 +18,26 @@ const (
 )
 
 // Ref names a job for the reactions to a transition. UniqueKey is empty for none.
-type Ref struct{ Queue, Kind, UniqueKey string }
+type Ref struct {
+	Queue, Kind, UniqueKey string
+	Limit                  limitRef
+}
 
-func refOf(job *jobtype.Job) Ref { return Ref{job.Queue, job.Kind, job.UniqueKey} }
+// limitRef is the limit key of a job. The zero value: it has none.
+type limitRef struct {
+	key string
+	has bool
+}
+
+// Limit returns the limit key of a column.
+func Limit(key *string) limitRef {
+	if key == nil {
+		return limitRef{}
+	}
+	return limitRef{*key, true}
+}
+
+func refOf(job *jobtype.Job) Ref { return Ref{job.Queue, job.Kind, job.UniqueKey, Limit(job.LimitKey)} }
 
 // Transition is one change of a job's state. From and To are equal for a job whose end an earlier transaction recorded and left to this
 // one: see Transitions.HoldSuccessors.
@@ -47,10 +64,12 @@ type Transitions struct {
 
 	reactions []reaction
 	list      []repeated
-	handled   int // the number of entries of list that the early reactions have handled
-	released  int64
-	unknown   bool   // an earlier write of unknown outcome may have ended attempts, whose jobs may run again
-	changes   string // the items of AddJobChanges: see count
+	handled   int                 // the number of entries of list that the early reactions have handled
+	opened    []lane              // lanes that have got waiting jobs, until they are opened
+	closed    map[[2]string]int64 // until when kinds and limit keys are closed, until that is written
+	released  int64               // the number of jobs or lanes that the reactions made ready
+	unknown   bool                // an earlier write of unknown outcome may have ended attempts, whose jobs may run again
+	changes   string              // the items of AddJobChanges: see count
 }
 
 // NewTransitions returns the Transitions of a transaction that has changed nothing yet.
@@ -66,6 +85,7 @@ type reaction struct {
 // reactions holds all reactions. A new one is a file and a line.
 var reactions = []reaction{
 	{early: true, run: releaseSuccessors},
+	{early: true, run: openLanes},
 	{run: count},
 }
 
@@ -130,15 +150,15 @@ func (t *Transitions) Conclude(ctx context.Context, q db.Querier, now int64) err
 // Changes runs the reactions except for the last statement, AddJobChanges, and returns its items; empty: nothing is counted. An engine
 // can send that statement with the commit.
 func (t *Transitions) Changes(ctx context.Context, q db.Querier, now int64) (string, error) {
-	if err := t.reactEarly(ctx, q, now); err != nil {
+	if err := t.ReactEarly(ctx, q, now); err != nil {
 		return "", err
 	}
 	err := t.react(ctx, q, now, false, t.list)
 	return t.changes, err
 }
 
-// reactEarly runs the early reactions to the transitions since its last call.
-func (t *Transitions) reactEarly(ctx context.Context, q db.Querier, now int64) error {
+// ReactEarly runs the early reactions to the transitions since its last call, so that later statements of the transaction see their effects.
+func (t *Transitions) ReactEarly(ctx context.Context, q db.Querier, now int64) error {
 	made := t.list[t.handled:]
 	t.handled = len(t.list)
 	return t.react(ctx, q, now, true, made)
@@ -146,7 +166,7 @@ func (t *Transitions) reactEarly(ctx context.Context, q db.Querier, now int64) e
 
 func (t *Transitions) react(ctx context.Context, q db.Querier, now int64, early bool, made []repeated) error {
 	for _, r := range t.reactions {
-		if r.early != early || len(made) == 0 {
+		if r.early != early || len(made) == 0 && len(t.opened) == 0 {
 			continue
 		}
 		if err := r.run(ctx, q, now, t, made); err != nil {

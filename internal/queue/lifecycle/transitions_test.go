@@ -34,7 +34,7 @@ func TestReactions(t *testing.T) {
 	for range 3 {
 		made.LeaveRunning(a, FateDone, jobtype.StatusDone)
 	}
-	if err := made.reactEarly(t.Context(), nil, 0); err != nil {
+	if err := made.ReactEarly(t.Context(), nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	made.LeaveRunning(a, FateDone, jobtype.StatusDone)

@@ -63,13 +63,21 @@ func (f *finisher) write(ctx context.Context, e *End) (n int64, to jobtype.Statu
 		n, err = f.putOff(ctx, e)
 		return n, jobtype.StatusScheduled, err
 	}
-	to = jobtype.StatusPending
+	to = ready(e)
 	back := db.ReturnJobParams{Uncounted: 1, Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID}
 	if e.Fate == FateRetry || e.Fate == FateSnooze {
 		at := f.dueAfter(e.Delay)
 		if back.RunAfter = &at; e.Delay > 0 {
 			to = jobtype.StatusScheduled
 		}
+	}
+	if throttled := e.Throttle && e.Job.LimitKey != nil; throttled {
+		back.RunAfter, to = nil, ready(e) // the job keeps its place
+		defer func() {
+			if n > 0 {
+				f.made.closeKey(e.Job.Kind, *e.Job.LimitKey, f.dueAfter(e.Delay))
+			}
+		}()
 	}
 	if e.Fate == FateRetry {
 		back.Uncounted, back.LastError = 0, &e.Message

@@ -39,8 +39,8 @@ func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Op
 		if err := o.check(status); err != nil {
 			return err
 		}
-		if status != jobtype.StatusScheduled && status != jobtype.StatusPending {
-			return statusError(fmt.Sprintf("it is %s, not scheduled or pending", status))
+		if status != jobtype.StatusScheduled && status != jobtype.StatusWaiting && status != jobtype.StatusPending {
+			return statusError(fmt.Sprintf("it is %s, not scheduled, waiting or pending", status))
 		}
 		if err := checkStartBy(ctx, q, p); err != nil {
 			return err

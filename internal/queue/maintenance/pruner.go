@@ -155,6 +155,9 @@ func (p *Pruner) allParts() []*part {
 	remove("unique keys", "unique keys", func(ctx context.Context, q db.Querier) (int64, error) {
 		return q.DeletePastUniqueKeys(ctx, db.DeletePastUniqueKeysParams{Now: p.ago(0), N: prune.Chunk})
 	})
+	remove("limit keys", "limit keys", func(ctx context.Context, q db.Querier) (int64, error) {
+		return q.DeleteIdleLimitKeys(ctx, db.DeleteIdleLimitKeysParams{Now: p.ago(0), N: prune.Chunk})
+	})
 	remove("rows that keep ids", "rows that only kept ids", func(ctx context.Context, q db.Querier) (int64, error) {
 		return 0, p.Scope.Store.Upkeep().FreeIDs(ctx, q)
 	})

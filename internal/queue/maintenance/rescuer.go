@@ -209,7 +209,10 @@ func (r *Rescuer) resetApart(ctx context.Context, failAll bool, before int64, en
 func (r *Rescuer) resetOnly(ctx context.Context, failAll bool, before int64, end *db.EndWorkerParams, name, ids string) error {
 	var done rescued
 	err := r.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		done, err = r.reset(ctx, q, failAll, before, end, ids)
+		if done, err = r.reset(ctx, q, failAll, before, end, ids); err == nil && done.ended {
+			// The worker may have completed jobs in transactions of its handlers, which make no lane ready.
+			_, err = q.WakeAllLanes(ctx, core.Micros(r.Store.Now()))
+		}
 		return err
 	})
 	if err == nil {
@@ -262,11 +265,11 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 func (done rescued) transitions() *lifecycle.Transitions {
 	made := lifecycle.NewTransitions()
 	for _, job := range done.final {
-		ref := lifecycle.Ref{Queue: job.Queue, Kind: job.Kind, UniqueKey: core.Deref(job.UniqueKey)}
+		ref := lifecycle.Ref{Queue: job.Queue, Kind: job.Kind, UniqueKey: core.Deref(job.UniqueKey), Limit: lifecycle.Limit(job.LimitKey)}
 		made.LeaveRunning(ref, lifecycle.FateCrash, jobtype.Status(job.Status))
 	}
 	for _, job := range done.reset {
-		made.LeaveRunning(lifecycle.Ref{Queue: job.Queue, Kind: job.Kind}, lifecycle.FateCrash, jobtype.StatusPending)
+		made.LeaveRunning(lifecycle.Ref{Queue: job.Queue, Kind: job.Kind, Limit: lifecycle.Limit(job.LimitKey)}, lifecycle.FateCrash, jobtype.StatusPending)
 	}
 	return made
 }

@@ -63,7 +63,7 @@ func (a Action) Concerns(status jobtype.Status) bool {
 	case Prune:
 		return status.Final()
 	case Conflict, Expire:
-		return status == jobtype.StatusScheduled || status == jobtype.StatusPending
+		return status == jobtype.StatusScheduled || status == jobtype.StatusWaiting || status == jobtype.StatusPending
 	default:
 		return status == jobtype.StatusRunning
 	}

@@ -68,8 +68,8 @@ type cycle struct {
 	committer *committer
 	turn      turn
 	worker    int64
-	queues    []string            // the queue of each claim
-	further   [][]db.ClaimJobsRow // the claimed jobs of further sources
+	queues    []string    // the queue of each claim
+	further   [][]Claimed // the claimed jobs of further sources
 	groups    []lifecycle.Group
 	others    []*lifecycle.End // the ends without a group
 }
@@ -89,10 +89,10 @@ func (c *cycle) exchange(ctx context.Context) error {
 	if p.Simple {
 		err = c.reviewSimple(ctx, &out)
 	}
-	if c.turn.promoted, c.turn.held = out.Promoted, out.Held; out.Due {
+	if c.turn.promoted, c.turn.held = out.Promoted+c.turn.waiting, out.Held; out.Due {
 		c.turn.promote = p.Promote.N
 	}
-	c.turn.looked, c.turn.next = out.Looked, core.Time(out.Next)
+	c.turn.looked, c.turn.next = out.Looked, out.Next
 	return err
 }
 
@@ -159,9 +159,15 @@ func (c *cycle) enginePlan(now time.Time) engine.Plan {
 	return x
 }
 
-// before begins a run of the transaction, records the ends without a group, and claims from further sources.
+// before begins a run of the transaction, records the ends without a group, and claims from further sources. Jobs with a limit key become
+// waiting before that, and so does the lock on the lanes of all these jobs come in one order.
 func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err error) {
 	c.turn.reset(now)
+	if c.turn.limited = c.turn.plan.limited; c.turn.limited {
+		if c.turn.waiting, err = lifecycle.PromoteLimited(ctx, q, now, promoteMost, c.turn.made); err != nil {
+			return err
+		}
+	}
 	if len(c.others) > 0 {
 		if err = lifecycle.Hide(ctx, q, c.others); err == nil {
 			c.turn.lost, err = lifecycle.Finish(ctx, c.committer.env.store, q, now, c.others, c.turn.made)
@@ -170,13 +176,22 @@ func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err er
 			return fmt.Errorf("record ends of attempts: %w", err)
 		}
 	}
-	c.further = nil
-	for _, f := range c.turn.plan.further {
+	if err := c.turn.made.ReactEarly(ctx, q, core.Micros(now)); err != nil {
+		return fmt.Errorf("open lanes: %w", err)
+	}
+	for queue := range c.turn.plan.direct {
+		c.turn.returned[queue] = true
+	}
+	c.further = make([][]Claimed, len(c.turn.plan.further))
+	if c.turn.waiting == promoteMost {
+		return nil // more are due, perhaps better ones
+	}
+	for i, f := range c.turn.plan.further {
 		rows, err := f.source.Claim(ctx, q, c.claimer(), f.QueueClaim, now)
 		if err != nil {
 			return fmt.Errorf("claim jobs: %w", err)
 		}
-		c.further = append(c.further, rows)
+		c.further[i] = rows
 	}
 	return nil
 }
@@ -202,17 +217,26 @@ func (c *cycle) after(ctx context.Context, q db.Querier, out *engine.Outcome) er
 // claimedAttempts returns the Attempts of the jobs of each claim.
 func (c *cycle) claimedAttempts(out *engine.Outcome) [][]*Attempt {
 	env, t := c.committer.env, &c.turn
-	claims := append(out.Claimed, c.further...)
-	lists, claimed := make([][]*Attempt, len(claims)), make(map[string]int64, len(claims))
-	for i, rows := range claims {
+	n := len(out.Claimed) + len(c.further)
+	lists, claimed := make([][]*Attempt, n), make(map[string]int64, n)
+	attempts := func(i, n int, row func(j int) (db.ClaimJobsRow, *string)) {
 		queue := c.queues[i]
-		claimed[queue] += int64(len(rows))
+		claimed[queue] += int64(n)
 		t.more[queue] = claimed[queue] == t.plan.wants[queue]
 		t.short[queue] = claimed[queue] > 0 || len(t.plan.ended) > 0
-		lists[i] = make([]*Attempt, len(rows))
-		for j, row := range rows {
-			lists[i][j] = newAttempt(env, &c.committer.ledger.mu, jobrow.Claimed(row, queue, c.worker, out.Now, out.Now.Add(env.config.Lease)))
+		lists[i] = make([]*Attempt, n)
+		for j := range n {
+			row, limitKey := row(j)
+			job := jobrow.Claimed(row, queue, c.worker, out.Now, out.Now.Add(env.config.Lease))
+			job.LimitKey = limitKey
+			lists[i][j] = newAttempt(env, &c.committer.ledger.mu, job)
 		}
+	}
+	for i, rows := range out.Claimed {
+		attempts(i, len(rows), func(j int) (db.ClaimJobsRow, *string) { return rows[j], nil })
+	}
+	for i, list := range c.further {
+		attempts(len(out.Claimed)+i, len(list), func(j int) (db.ClaimJobsRow, *string) { return list[j].Row, list[j].LimitKey })
 	}
 	return lists
 }

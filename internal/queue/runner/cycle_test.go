@@ -74,7 +74,9 @@ func (q *endlessQuerier) CompleteJobs(_ context.Context, arg db.CompleteJobsPara
 
 func (q *endlessQuerier) AddJobChanges(context.Context, db.AddJobChangesParams) error { return nil }
 
-func (q *endlessQuerier) GetNextRunAfter(context.Context) (int64, error) { return 0, nil }
+func (q *endlessQuerier) GetNextRunAfter(context.Context) (engine.Next, error) {
+	return engine.Next{}, nil
+}
 
 func (q *endlessQuerier) ClaimJobs(_ context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
 	rows := make([]db.ClaimJobsRow, arg.N)

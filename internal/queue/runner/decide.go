@@ -111,7 +111,7 @@ func (a *Attempt) applyVerdict(end lifecycle.End, said *verdict) lifecycle.End {
 	end.Fate, end.Cause, end.Message = said.fate, said.cause, reasonOf(said.err)
 	switch said.fate {
 	case lifecycle.FateSnooze:
-		end.Delay, end.Output = said.delay, nil
+		end.Delay, end.Throttle, end.Output = said.delay, said.whole, nil
 	case lifecycle.FateUnable:
 		end.Spread = unableSpread()
 	case lifecycle.FateRetry:

@@ -40,10 +40,26 @@ type lookout struct {
 
 	claimable  map[string]bool // queues that may hold jobs to claim
 	next       time.Time       // the earliest known time at which a scheduled job falls due; the zero time: none is scheduled
-	misses     int             // cycles in a row that claimed nothing although a look found jobs
-	emptyLooks int             // looks in a row that found nothing
+	further    further
+	misses     int // cycles in a row that claimed nothing although a look found jobs
+	emptyLooks int // looks in a row that found nothing
 	notice     notice
 }
+
+// further holds what the last looks and cycles have read of the jobs of further sources.
+type further struct {
+	read engine.Next // read with the time of the next scheduled job
+	next time.Time   // when a source has jobs again by itself; the zero time: not
+}
+
+// limited returns when the next job with a limit key falls due; the zero time: none is scheduled.
+func (f *further) limited() time.Time { return core.Time(f.read.Limited) }
+
+// isDue reports whether a job with a limit key is due at a time.
+func (f *further) isDue(now time.Time) bool { return isDue(f.read.Limited, now) }
+
+// isDue reports whether a time, in microseconds, has come; 0 is no time.
+func isDue(at int64, now time.Time) bool { return at != 0 && at <= core.Micros(now) }
 
 // notice records whether notifications of jobs lead to claims.
 type notice struct {
@@ -101,11 +117,10 @@ func (o *lookout) takeWake() {
 // look reports without the write lock whether a cycle would claim anything. With many queues it keeps only those in wants that have
 // jobs. A fault counts as found: the cycle meets it again and handles it.
 func (o *lookout) look(ctx context.Context, wants map[string]int64) bool {
-	found, next, err := o.peek(ctx, wants)
+	found, err := o.peek(ctx, wants)
 	if err != nil {
 		return ctx.Err() == nil
 	}
-	o.next = next
 	return found
 }
 
@@ -118,16 +133,14 @@ func (o *lookout) foundNothing(wants map[string]int64) {
 	for queue := range wants { // only these: a queue without a free slot was not looked at
 		delete(o.claimable, queue)
 	}
-	o.setAlarm(o.next)
+	o.setAlarm(core.Earlier(core.Earlier(o.next, o.further.limited()), o.further.next))
 }
 
 // lookAlong keeps only the queues with jobs in the plan, before a cycle that has other work anyway, and the queues that get jobs back
 // from the ended attempts. After a fault it keeps all.
 func (o *lookout) lookAlong(ctx context.Context, p *plan) {
 	before := maps.Clone(p.wants)
-	if _, next, err := o.peek(ctx, p.wants); err == nil {
-		o.next = next
-	}
+	_, _ = o.peek(ctx, p.wants)
 	for _, a := range p.ended {
 		if n, wanted := before[a.job.Queue]; wanted && a.end.Fate.Returns() {
 			p.wants[a.job.Queue], o.claimable[a.job.Queue] = n, true
@@ -137,19 +150,20 @@ func (o *lookout) lookAlong(ctx context.Context, p *plan) {
 
 // peek reads whether there is anything to claim or promote, and when the next job falls due. With many queues it keeps only
 // those in wants that have jobs; the others are no longer claimable.
-func (o *lookout) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
+func (o *lookout) peek(ctx context.Context, wants map[string]int64) (found bool, err error) {
 	var due bool
+	var read engine.Next
+	var further time.Time
 	var claimable []string
 	store, kinds := o.env.store, o.env.kinds
 	queues, many := slices.Collect(maps.Keys(wants)), len(wants) > lookEach
 	err = store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		us, err := q.GetNextRunAfter(ctx)
-		if err != nil {
+		var err error
+		if read, err = q.GetNextRunAfter(ctx); err != nil {
 			return err
 		}
-		next = core.Time(us)
-		due = us != 0 && us <= core.Micros(store.Now())
-		if claimable, err = o.sourceQueues(ctx, q, queues); err != nil {
+		due = isDue(read.RunAfter, store.Now()) || isDue(read.Limited, store.Now())
+		if claimable, further, err = o.sourceQueues(ctx, q, read, queues); err != nil {
 			return err
 		}
 		if found = due || len(claimable) > 0; many {
@@ -167,70 +181,102 @@ func (o *lookout) peek(ctx context.Context, wants map[string]int64) (found bool,
 		}
 		return nil
 	})
-	if err != nil || !many {
-		return found, next, err
+	if err != nil {
+		return found, err
+	}
+	o.next, o.further.read, o.further.next = core.Time(read.RunAfter), read, further
+	if !many {
+		return found, nil
 	}
 	o.keepOnly(wants, claimable)
-	return due || len(wants) > 0, next, nil
+	return due || len(wants) > 0, nil
 }
 
 // share moves that part of a plan's claims to further sources whose jobs come first by priority. Without further sources it runs no
-// statement, and looks at the pending jobs only where a further source has jobs.
+// statement, and looks at the pending jobs only where a further source has jobs. From these queues the plan claims for free slots alone.
 func (o *lookout) share(ctx context.Context, p *plan) error {
-	e := o.env
-	if len(e.sources) == 0 || len(p.wants) == 0 {
+	if !o.sourcesMayHave(o.further.read) || len(p.wants) == 0 {
 		return nil
 	}
-	return e.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		p.further, p.pending = nil, map[string]int64{}
-		for queue, n := range p.wants {
-			offers := make([][]int64, len(e.sources)+1)
-			offered := false
-			for i, s := range e.sources {
-				list, err := s.Peek(ctx, q, queue, n)
-				if err != nil {
-					return err
-				}
-				offers[i+1], offered = list, offered || len(list) > 0
-			}
-			if !offered {
-				continue
-			}
-			if n = min(n, p.slots[queue]); n == 0 {
-				delete(p.wants, queue)
-				continue
-			}
-			p.wants[queue] = n
-			pending, err := q.PeekJobs(ctx, db.PeekJobsParams{Kinds: e.kinds, Queue: queue, Now: core.Micros(e.store.Now()), N: n})
-			if err != nil {
+	p.shared = true
+	return o.env.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		p.further, p.pending, p.direct = nil, map[string]int64{}, map[string]bool{}
+		for queue := range p.wants {
+			if err := o.shareQueue(ctx, q, p, queue); err != nil {
 				return err
 			}
-			for _, row := range pending {
-				offers[0] = append(offers[0], row.Priority)
-			}
-			p.split(queue, e.sources, shares(offers, n))
 		}
 		return nil
 	})
 }
 
-// sourceQueues returns the queues of a list in which a further source may have jobs to claim.
-func (o *lookout) sourceQueues(ctx context.Context, q db.Querier, queues []string) (found []string, err error) {
-	for _, s := range o.env.sources {
-		list, err := s.Queues(ctx, q, queues)
+// shareQueue shares the claims of one queue.
+func (o *lookout) shareQueue(ctx context.Context, q db.Querier, p *plan, queue string) error {
+	e := o.env
+	n := min(p.wants[queue], p.slots[queue])
+	offers := make([][]int64, len(e.sources)+1)
+	offered := false
+	for i, s := range e.sources {
+		list, err := s.Peek(ctx, q, o.view(), queue, max(n, 1))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		found = append(found, list...)
+		offers[i+1], offered = list, offered || len(list) > 0
+	}
+	if !offered {
+		return nil
+	}
+	p.wants[queue], p.direct[queue] = n, true
+	if n == 0 {
+		p.pending[queue] = 0
+		return nil
+	}
+	pending, err := q.PeekJobs(ctx, db.PeekJobsParams{Kinds: e.kinds, Queue: queue, Now: core.Micros(e.store.Now()), N: n})
+	if err != nil {
+		return err
+	}
+	for _, row := range pending {
+		offers[0] = append(offers[0], row.Priority)
+	}
+	p.split(queue, e.sources, shares(offers, n))
+	return nil
+}
+
+// view returns what this worker looks for.
+func (o *lookout) view() engine.Look { return engine.Look{Kinds: o.env.kinds, Now: o.env.store.Now()} }
+
+// sourcesMayHave reports whether a further source may have jobs.
+func (o *lookout) sourcesMayHave(read engine.Next) bool {
+	return slices.ContainsFunc(o.env.sources, func(s Source) bool { return s.MayHave(read) })
+}
+
+// sourceQueues returns the queues of a list in which a further source may have jobs to claim, and when a source has jobs again.
+func (o *lookout) sourceQueues(ctx context.Context, q db.Querier, read engine.Next, queues []string) (found []string, next time.Time, err error) {
+	for _, s := range o.env.sources {
+		if !s.MayHave(read) {
+			continue
+		}
+		list, again, err := s.Queues(ctx, q, o.view(), queues)
+		if err != nil {
+			return nil, next, err
+		}
+		found, next = append(found, list...), core.Earlier(next, again)
 	}
 	slices.Sort(found)
-	return slices.Compact(found), nil
+	return slices.Compact(found), next, nil
 }
 
 // sourcesUnfinished reports whether a further source has jobs for which a drain waits.
-func (o *lookout) sourcesUnfinished(ctx context.Context, q db.Querier, queues []string) (bool, error) {
+func (o *lookout) sourcesUnfinished(ctx context.Context, q db.Querier, read engine.Next, queues []string) (bool, error) {
+	look := o.view()
+	if engine.ClockStands(o.env.store) {
+		look.Until = look.Now // the drain would wait for ever
+	}
 	for _, s := range o.env.sources {
-		if has, err := s.HasUnfinished(ctx, q, queues); has || err != nil {
+		if !s.MayHave(read) {
+			continue
+		}
+		if has, err := s.HasUnfinished(ctx, q, look, queues); has || err != nil {
 			return has, err
 		}
 	}
@@ -265,7 +311,10 @@ func (o *lookout) hasUnfinished(ctx context.Context) bool {
 		if unfinished = n > 0; err != nil || unfinished {
 			return err
 		}
-		unfinished, err = o.sourcesUnfinished(ctx, q, o.served.names)
+		read, err := q.GetNextRunAfter(ctx)
+		if err == nil {
+			unfinished, err = o.sourcesUnfinished(ctx, q, read, o.served.names)
+		}
 		return err
 	})
 	return err != nil || unfinished
@@ -275,17 +324,15 @@ func (o *lookout) hasUnfinished(ctx context.Context) bool {
 func (o *lookout) learnFrom(t *turn, behind bool) {
 	p := &t.plan
 	o.notice.learn(len(t.claimed) > 0)
-	next := o.next
+	next := core.Earlier(o.next, o.further.limited())
 	for queue := range p.wants {
-		// A short claim may have missed rows that another worker had locked and then did not take: a look, which takes no
-		// locks, shows them.
-		o.claimable[queue] = t.more[queue] || t.short[queue] || !t.looked
+		o.claimable[queue] = t.mayHaveMore(queue)
 	}
 	if len(p.ended) == 0 && len(t.claimed) == 0 && !behind && (len(p.wants) > 0 || t.promoted == 0) {
 		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
 		// back. An overdue locked job must not set the timer.
 		again := o.env.store.Now().Add(min(lookSoonest<<min(o.misses, 10), lookLast))
-		if next.IsZero() || next.After(again) || t.promoted == 0 && t.promote > 0 {
+		if next.IsZero() || next.After(again) || t.promoted == 0 && (t.promote > 0 || t.limited) {
 			next = again
 		}
 		o.misses++

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
@@ -170,7 +171,7 @@ func (l *loop) demand(ends bool) (wants, free map[string]int64) {
 func (l *loop) claimsOnly(p plan) bool {
 	next := l.lookout.next
 	if len(p.ended) > 0 || p.behind || len(p.wants) != 1 || len(p.further) > 0 || !l.lookout.notice.notified ||
-		!next.IsZero() && !next.After(l.env.store.Now()) {
+		!next.IsZero() && !next.After(l.env.store.Now()) || l.lookout.further.isDue(l.env.store.Now()) {
 		return false
 	}
 	formerCrashes := 0
@@ -244,6 +245,7 @@ func (l *loop) drained(ctx context.Context) bool {
 // commit commits a plan and applies its results. Its error ends the run.
 func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	p.due = l.lookout.next
+	p.limited = p.promotes(l.env.store.Now()) && l.lookout.further.isDue(l.env.store.Now())
 	unshared := l.lookout.share(ctx, &p)
 	if unshared != nil {
 		clear(p.wants) // the plan still records the ends
@@ -379,9 +381,9 @@ func (l *loop) apply(t *turn) {
 	l.batch = l.batch.adjust(len(p.ended)+len(t.claimed), t.held)
 	l.committer.completer.recorded(t)
 	if !p.isListed() && p.promotes(l.env.store.Now()) {
-		l.behind = t.promoted > 0 && t.promoted == t.promote
+		l.behind = t.promoted > t.waiting && t.promoted-t.waiting == t.promote || t.waiting == promoteMost
 		if t.looked {
-			o.next = t.next
+			o.next, o.further.read = core.Time(t.next.RunAfter), t.next
 		}
 	}
 	if len(t.claimed) > 0 {
@@ -391,6 +393,9 @@ func (l *loop) apply(t *turn) {
 	}
 	if len(p.wants) > 0 || p.many {
 		o.learnFrom(t, l.behind)
+	}
+	if t.looked && !p.shared && o.sourcesMayHave(t.next) {
+		o.everywhere() // a source has got jobs since the last look
 	}
 	if t.promoted > 0 {
 		o.everywhere() // promoted jobs may be in any queue, also in one that was not claimed from just now

@@ -28,6 +28,9 @@ type plan struct {
 	// The claims from further sources that have jobs of a higher priority, and the rest of wants, for the pending jobs. See share.
 	further []sourceClaim
 	pending map[string]int64
+	direct  map[string]bool // queues in which a further source has jobs: nothing is prefetched from them
+	shared  bool            // the sources were asked
+	limited bool            // jobs with a limit key are due
 
 	// The only jobs to promote or to claim, without other promotions or claims; nil: any. At most one of them is set.
 	promoteIDs, claimIDs []int64
@@ -80,12 +83,14 @@ type turn struct {
 	lost     []*lifecycle.End
 	promote  int64 // the largest number of jobs that the promotion could promote; 0: it did not run
 	promoted int64
+	limited  bool  // jobs with a limit key were due
+	waiting  int64 // the number of these that became waiting; part of promoted
 	claimed  []*Attempt
 	more     map[string]bool // queues in which another claim may find something
 	short    map[string]bool // queues with fewer claimed jobs than wanted, but some
 	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
 	looked   bool            // the turn has looked for the next scheduled job
-	next     time.Time       // the time when that job falls due, if looked
+	next     engine.Next     // when that job falls due, if looked
 	took     time.Duration   // the duration of the transaction
 	held     time.Duration   // the time for which it kept all other writers waiting; 0 where it does not
 }
@@ -96,6 +101,12 @@ func (t *turn) reset(now time.Time) {
 		plan: t.plan, now: now, made: lifecycle.NewTransitions(),
 		more: map[string]bool{}, short: map[string]bool{}, returned: map[string]bool{},
 	}
+}
+
+// mayHaveMore reports whether the loop must look at a queue of the plan again. A short claim may have missed rows that another worker had
+// locked and then did not take: a look, which takes no locks, shows them. A further source may have had jobs while no slot was free.
+func (t *turn) mayHaveMore(queue string) bool {
+	return t.more[queue] || t.short[queue] || !t.looked || t.plan.direct[queue] && t.plan.wants[queue] == 0
 }
 
 // records reports whether the turn records the end of an attempt.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 )
 
@@ -222,7 +223,9 @@ func (r *refusals) planNextTry(ctx context.Context, did *afterSplit) error {
 	var next int64
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		if rows, err = q.CountRefusals(ctx); err == nil {
-			next, err = q.GetNextRunAfter(ctx)
+			var read engine.Next
+			read, err = q.GetNextRunAfter(ctx)
+			next = read.RunAfter
 		}
 		return err
 	})

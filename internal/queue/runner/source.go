@@ -12,17 +12,29 @@ import (
 // recorded ends the loop looks at its queues again; for other workers, a reaction of package lifecycle must announce the freed jobs. One
 // goroutine uses it.
 type Source interface {
-	// Queues returns the queues of a list in which the source has jobs to claim, and maybe some others.
-	Queues(ctx context.Context, q db.Querier, queues []string) ([]string, error)
+	// MayHave reports, by what the last look of the loop has read, whether the source may have jobs. While it returns false no other
+	// method is called. It runs no statement.
+	MayHave(next engine.Next) bool
+
+	// Queues returns the queues of a list in which the source has jobs to claim, and maybe some others, and the time at which it has further
+	// ones; the zero time: none by itself.
+	Queues(ctx context.Context, q db.Querier, look engine.Look, queues []string) (found []string, next time.Time, err error)
 
 	// Peek returns the priorities of up to n jobs of a queue that can be claimed, the highest first. It locks none.
-	Peek(ctx context.Context, q db.Querier, queue string, n int64) ([]int64, error)
+	Peek(ctx context.Context, q db.Querier, look engine.Look, queue string, n int64) ([]int64, error)
 
-	// Claim claims up to n of these jobs, best first, in the transaction of a cycle.
-	Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]db.ClaimJobsRow, error)
+	// Claim claims up to n of these jobs, best first, in the transaction of a cycle. They begin at once: the runner asks for no more than it
+	// has free slots.
+	Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]Claimed, error)
 
 	// HasUnfinished reports whether the source has jobs for which a drain waits.
-	HasUnfinished(ctx context.Context, q db.Querier, queues []string) (bool, error)
+	HasUnfinished(ctx context.Context, q db.Querier, look engine.Look, queues []string) (bool, error)
+}
+
+// Claimed is a job that a source has claimed.
+type Claimed struct {
+	Row      db.ClaimJobsRow
+	LimitKey *string // the job's limit key; nil: it has none
 }
 
 // sourceClaim is a claim from a further source.

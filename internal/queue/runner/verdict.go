@@ -14,6 +14,7 @@ type verdict struct {
 	fate  lifecycle.Fate
 	cause jobtype.Cause // as in [lifecycle.End]; CauseDecode keeps the delay of the kind
 	delay time.Duration
+	whole bool // with FateSnooze: the delay is for all jobs of the limit key
 	err   error
 }
 
@@ -39,6 +40,11 @@ func (v *verdict) Unwrap() error { return v.err }
 // Snooze returns the error of jobs.Snooze and jobs.SnoozeBecause.
 func Snooze(d time.Duration, reason error) error {
 	return &verdict{fate: lifecycle.FateSnooze, delay: max(0, d), err: reason}
+}
+
+// Throttle returns the error of jobs.Throttle.
+func Throttle(d time.Duration, reason error) error {
+	return &verdict{fate: lifecycle.FateSnooze, delay: max(0, d), whole: true, err: reason}
 }
 
 // Cancel returns the error of jobs.Cancel.

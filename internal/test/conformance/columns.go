@@ -53,7 +53,7 @@ func EveryOption(n int) []jobs.EnqueueOption {
 
 // Fields that a job has not: without a key, while its handler runs, before it was claimed, when it has ended, and after its first attempt.
 var (
-	withoutKeys   = []string{"UniqueKey", "RequestID"}
+	withoutKeys   = []string{"UniqueKey", "RequestID", "LimitKey"}
 	whileItRuns   = []string{"Successor", "Uncounted", "Crashes", "Progress", "Result", "LastError", "CancelRequested", "FinishedAt"}
 	beforeItsTurn = append(slices.Clone(whileItRuns), "Attempt", "WorkerID", "LeaseUntil", "StartedAt")
 	whenItEnded   = append(slices.Clone(whileItRuns), "WorkerID", "LeaseUntil")
@@ -156,7 +156,7 @@ func (f *fixture) ways() map[string]func() (ids []int64) {
 	return map[string]func() []int64{
 		"one": func() []int64 { return []int64{one(f.ctx, f.client)} },
 		"with keys": func() []int64 {
-			return []int64{one(f.ctx, f.client, jobs.Unique("key"), jobs.RequestID("request"))}
+			return []int64{one(f.ctx, f.client, jobs.Unique("key"), jobs.RequestID("request"), jobs.LimitKey("limit"))}
 		},
 		"in a transaction": func() (ids []int64) {
 			f.must(f.client.Tx(f.ctx, func(ctx context.Context, tx *jobs.Client) error {

@@ -353,7 +353,8 @@ func testStats(f *fixture) {
 	pending := f.get(f.enqueue("nobody", jobs.Queue("q")))
 	due := f.get(f.enqueue("k", jobs.In(time.Hour)))
 	started, release := make(chan struct{}), make(chan struct{})
-	f.enqueue("run")
+	f.must(f.client.SetLimit(f.ctx, "run", "", jobs.LimitValues{Running: 1}))
+	f.enqueue("run", jobs.LimitKey(""))
 	f.start(jobs.Config{}, on("run", func(context.Context, jobs.Job) error {
 		close(started)
 		<-release
@@ -361,6 +362,7 @@ func testStats(f *fixture) {
 	}))
 	defer close(release)
 	receive(f, "the start", started)
+	f.becomes(f.enqueue("run", jobs.LimitKey("")), jobs.StatusWaiting)
 	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	for _, status := range jobs.Statuses() {

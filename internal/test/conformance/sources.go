@@ -46,21 +46,24 @@ func (l *lanes) heads() (free []int) {
 	return free
 }
 
+// MayHave implements [runner.Source].
+func (l *lanes) MayHave(engine.Next) bool { return true }
+
 // Queues implements [runner.Source].
-func (l *lanes) Queues(_ context.Context, _ db.Querier, queues []string) ([]string, error) {
+func (l *lanes) Queues(_ context.Context, _ db.Querier, _ engine.Look, queues []string) ([]string, time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.heads()) == 0 {
 		l.inVain++
 	}
 	if len(l.heads()) == 0 || !slices.Contains(queues, jobs.DefaultQueue) {
-		return nil, nil
+		return nil, time.Time{}, nil
 	}
-	return []string{jobs.DefaultQueue}, nil
+	return []string{jobs.DefaultQueue}, time.Time{}, nil
 }
 
 // Peek implements [runner.Source].
-func (l *lanes) Peek(_ context.Context, _ db.Querier, _ string, n int64) (priorities []int64, _ error) {
+func (l *lanes) Peek(_ context.Context, _ db.Querier, _ engine.Look, _ string, n int64) (priorities []int64, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, i := range l.heads() {
@@ -70,7 +73,7 @@ func (l *lanes) Peek(_ context.Context, _ db.Querier, _ string, n int64) (priori
 }
 
 // Claim implements [runner.Source].
-func (l *lanes) Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]db.ClaimJobsRow, error) {
+func (l *lanes) Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]runner.Claimed, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	us := core.Micros(now)
@@ -84,11 +87,12 @@ func (l *lanes) Claim(ctx context.Context, q db.Querier, by engine.Claimer, clai
 	if _, err := q.PromoteListedJobs(ctx, engine.Promote{IDs: claim.IDs}.Listed(now)); err != nil {
 		return nil, err
 	}
-	return by.ClaimListed(ctx, q, claim, now)
+	rows, err := by.ClaimListed(ctx, q, claim, now)
+	return core.Map(rows, func(row db.ClaimJobsRow) runner.Claimed { return runner.Claimed{Row: row} }), err
 }
 
 // HasUnfinished implements [runner.Source].
-func (l *lanes) HasUnfinished(context.Context, db.Querier, []string) (bool, error) {
+func (l *lanes) HasUnfinished(context.Context, db.Querier, engine.Look, []string) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.waiting[:], func(list []laneJob) bool { return len(list) > 0 }), nil

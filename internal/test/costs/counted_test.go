@@ -47,6 +47,11 @@ func (q counted) AddJobHistory(ctx context.Context, arg string) error {
 	return q.own.AddJobHistory(ctx, arg)
 }
 
+func (q counted) AddLimitKeys(ctx context.Context, arg string) error {
+	q.note("AddLimitKeys")
+	return q.own.AddLimitKeys(ctx, arg)
+}
+
 func (q counted) AddScheduleTick(ctx context.Context, arg db.AddScheduleTickParams) (int64, error) {
 	q.note("AddScheduleTick")
 	return q.own.AddScheduleTick(ctx, arg)
@@ -75,6 +80,11 @@ func (q counted) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.Cl
 func (q counted) ClaimListedJobs(ctx context.Context, arg db.ClaimListedJobsParams) ([]db.ClaimListedJobsRow, error) {
 	q.note("ClaimListedJobs")
 	return q.own.ClaimListedJobs(ctx, arg)
+}
+
+func (q counted) CloseLimitKey(ctx context.Context, arg db.CloseLimitKeyParams) error {
+	q.note("CloseLimitKey")
+	return q.own.CloseLimitKey(ctx, arg)
 }
 
 func (q counted) CloseQueue(ctx context.Context, arg db.CloseQueueParams) (int64, error) {
@@ -157,6 +167,11 @@ func (q counted) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 	return q.own.DeleteEmptyJobCounts(ctx)
 }
 
+func (q counted) DeleteEmptyLanes(ctx context.Context, arg db.DeleteEmptyLanesParams) error {
+	q.note("DeleteEmptyLanes")
+	return q.own.DeleteEmptyLanes(ctx, arg)
+}
+
 func (q counted) DeleteEndedWorker(ctx context.Context, arg int64) (int64, error) {
 	q.note("DeleteEndedWorker")
 	return q.own.DeleteEndedWorker(ctx, arg)
@@ -182,6 +197,11 @@ func (q counted) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsPa
 	return q.own.DeleteFailedJobs(ctx, arg)
 }
 
+func (q counted) DeleteIdleLimitKeys(ctx context.Context, arg db.DeleteIdleLimitKeysParams) (int64, error) {
+	q.note("DeleteIdleLimitKeys")
+	return q.own.DeleteIdleLimitKeys(ctx, arg)
+}
+
 func (q counted) DeleteJob(ctx context.Context, arg db.DeleteJobParams) ([]db.DeleteJobRow, error) {
 	q.note("DeleteJob")
 	return q.own.DeleteJob(ctx, arg)
@@ -200,6 +220,11 @@ func (q counted) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryPa
 func (q counted) DeleteJobRefusals(ctx context.Context, arg int64) error {
 	q.note("DeleteJobRefusals")
 	return q.own.DeleteJobRefusals(ctx, arg)
+}
+
+func (q counted) DeleteLimit(ctx context.Context, arg db.DeleteLimitParams) (int64, error) {
+	q.note("DeleteLimit")
+	return q.own.DeleteLimit(ctx, arg)
 }
 
 func (q counted) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
@@ -392,7 +417,7 @@ func (q counted) GetNextJobChange(ctx context.Context, arg int64) (int64, error)
 	return q.own.GetNextJobChange(ctx, arg)
 }
 
-func (q counted) GetNextRunAfter(ctx context.Context) (int64, error) {
+func (q counted) GetNextRunAfter(ctx context.Context) (db.GetNextRunAfterRow, error) {
 	q.note("GetNextRunAfter")
 	return q.own.GetNextRunAfter(ctx)
 }
@@ -452,6 +477,11 @@ func (q counted) HasUnfinishedJobs(ctx context.Context, arg db.HasUnfinishedJobs
 	return q.own.HasUnfinishedJobs(ctx, arg)
 }
 
+func (q counted) HasWaitingJobs(ctx context.Context, arg db.HasWaitingJobsParams) (int64, error) {
+	q.note("HasWaitingJobs")
+	return q.own.HasWaitingJobs(ctx, arg)
+}
+
 func (q counted) HeartbeatWorker(ctx context.Context, arg db.HeartbeatWorkerParams) (int64, error) {
 	q.note("HeartbeatWorker")
 	return q.own.HeartbeatWorker(ctx, arg)
@@ -475,6 +505,21 @@ func (q counted) ImportJobErrors(ctx context.Context, arg string) (int64, error)
 func (q counted) ImportJobs(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportJobs")
 	return q.own.ImportJobs(ctx, arg)
+}
+
+func (q counted) ImportLanes(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportLanes")
+	return q.own.ImportLanes(ctx, arg)
+}
+
+func (q counted) ImportLimitKeys(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportLimitKeys")
+	return q.own.ImportLimitKeys(ctx, arg)
+}
+
+func (q counted) ImportLimits(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportLimits")
+	return q.own.ImportLimits(ctx, arg)
 }
 
 func (q counted) ImportPauses(ctx context.Context, arg string) (int64, error) {
@@ -505,6 +550,21 @@ func (q counted) ImportUniqueKeys(ctx context.Context, arg string) (int64, error
 func (q counted) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportWorkers")
 	return q.own.ImportWorkers(ctx, arg)
+}
+
+func (q counted) ListAllLanes(ctx context.Context) ([]db.Lane, error) {
+	q.note("ListAllLanes")
+	return q.own.ListAllLanes(ctx)
+}
+
+func (q counted) ListAllLimitKeys(ctx context.Context) ([]db.LimitKey, error) {
+	q.note("ListAllLimitKeys")
+	return q.own.ListAllLimitKeys(ctx)
+}
+
+func (q counted) ListAllLimits(ctx context.Context) ([]db.Limit, error) {
+	q.note("ListAllLimits")
+	return q.own.ListAllLimits(ctx)
 }
 
 func (q counted) ListAllScheduleTicks(ctx context.Context) ([]db.ScheduleTick, error) {
@@ -657,6 +717,21 @@ func (q counted) ListKindSettings(ctx context.Context) ([]db.KindSetting, error)
 	return q.own.ListKindSettings(ctx)
 }
 
+func (q counted) ListLaneJobs(ctx context.Context, arg db.ListLaneJobsParams) ([]db.ListLaneJobsRow, error) {
+	q.note("ListLaneJobs")
+	return q.own.ListLaneJobs(ctx, arg)
+}
+
+func (q counted) ListLaneTimes(ctx context.Context, arg db.ListLaneTimesParams) ([]db.ListLaneTimesRow, error) {
+	q.note("ListLaneTimes")
+	return q.own.ListLaneTimes(ctx, arg)
+}
+
+func (q counted) ListLimits(ctx context.Context) ([]db.ListLimitsRow, error) {
+	q.note("ListLimits")
+	return q.own.ListLimits(ctx)
+}
+
 func (q counted) ListLiveDeclarations(ctx context.Context, arg db.ListLiveDeclarationsParams) ([]db.ListLiveDeclarationsRow, error) {
 	q.note("ListLiveDeclarations")
 	return q.own.ListLiveDeclarations(ctx, arg)
@@ -700,6 +775,11 @@ func (q counted) ListPauses(ctx context.Context) ([]db.Pause, error) {
 func (q counted) ListPendingQueues(ctx context.Context, arg db.ListPendingQueuesParams) ([]db.ListPendingQueuesRow, error) {
 	q.note("ListPendingQueues")
 	return q.own.ListPendingQueues(ctx, arg)
+}
+
+func (q counted) ListReadyLanes(ctx context.Context, arg db.ListReadyLanesParams) ([]db.ListReadyLanesRow, error) {
+	q.note("ListReadyLanes")
+	return q.own.ListReadyLanes(ctx, arg)
 }
 
 func (q counted) ListRefusals(ctx context.Context, arg int64) ([]db.Refusal, error) {
@@ -767,6 +847,26 @@ func (q counted) LockDeclarations(ctx context.Context, arg int64) ([]db.LockDecl
 	return q.own.LockDeclarations(ctx, arg)
 }
 
+func (q counted) LockLaneJobs(ctx context.Context, arg db.LockLaneJobsParams) ([]db.LockLaneJobsRow, error) {
+	q.note("LockLaneJobs")
+	return q.own.LockLaneJobs(ctx, arg)
+}
+
+func (q counted) LockLanes(ctx context.Context, arg string) ([]db.LockLanesRow, error) {
+	q.note("LockLanes")
+	return q.own.LockLanes(ctx, arg)
+}
+
+func (q counted) LockLimitKeys(ctx context.Context, arg string) ([]db.LockLimitKeysRow, error) {
+	q.note("LockLimitKeys")
+	return q.own.LockLimitKeys(ctx, arg)
+}
+
+func (q counted) LockReadyLanes(ctx context.Context, arg db.LockReadyLanesParams) ([]db.LockReadyLanesRow, error) {
+	q.note("LockReadyLanes")
+	return q.own.LockReadyLanes(ctx, arg)
+}
+
 func (q counted) MendPauses(ctx context.Context, arg db.MendPausesParams) (int64, error) {
 	q.note("MendPauses")
 	return q.own.MendPauses(ctx, arg)
@@ -790,6 +890,11 @@ func (q counted) NoteRefusal(ctx context.Context, arg db.NoteRefusalParams) erro
 func (q counted) NoteScheduleJob(ctx context.Context, arg db.NoteScheduleJobParams) error {
 	q.note("NoteScheduleJob")
 	return q.own.NoteScheduleJob(ctx, arg)
+}
+
+func (q counted) OpenLanes(ctx context.Context, arg db.OpenLanesParams) error {
+	q.note("OpenLanes")
+	return q.own.OpenLanes(ctx, arg)
 }
 
 func (q counted) OpenQueue(ctx context.Context, arg string) (int64, error) {
@@ -817,6 +922,11 @@ func (q counted) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams
 	return q.own.PromoteDueJobs(ctx, arg)
 }
 
+func (q counted) PromoteLimitedJobs(ctx context.Context, arg db.PromoteLimitedJobsParams) ([]db.PromoteLimitedJobsRow, error) {
+	q.note("PromoteLimitedJobs")
+	return q.own.PromoteLimitedJobs(ctx, arg)
+}
+
 func (q counted) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
 	q.note("PromoteListedJobs")
 	return q.own.PromoteListedJobs(ctx, arg)
@@ -835,6 +945,11 @@ func (q counted) PutRetention(ctx context.Context, arg db.PutRetentionParams) (i
 func (q counted) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
 	q.note("PutSchedule")
 	return q.own.PutSchedule(ctx, arg)
+}
+
+func (q counted) ReadLimits(ctx context.Context, arg string) ([]db.ReadLimitsRow, error) {
+	q.note("ReadLimits")
+	return q.own.ReadLimits(ctx, arg)
 }
 
 func (q counted) RecordExpiredJobs(ctx context.Context, arg db.RecordExpiredJobsParams) error {
@@ -962,6 +1077,16 @@ func (q counted) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 	return q.own.SetJobProgress(ctx, arg)
 }
 
+func (q counted) SetLanes(ctx context.Context, arg db.SetLanesParams) error {
+	q.note("SetLanes")
+	return q.own.SetLanes(ctx, arg)
+}
+
+func (q counted) SetLimit(ctx context.Context, arg db.SetLimitParams) error {
+	q.note("SetLimit")
+	return q.own.SetLimit(ctx, arg)
+}
+
 func (q counted) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultParams) error {
 	q.note("SetScheduleFault")
 	return q.own.SetScheduleFault(ctx, arg)
@@ -980,6 +1105,16 @@ func (q counted) SetWorkerQueues(ctx context.Context, arg db.SetWorkerQueuesPara
 func (q counted) SkipOwedTicks(ctx context.Context, arg db.SkipOwedTicksParams) error {
 	q.note("SkipOwedTicks")
 	return q.own.SkipOwedTicks(ctx, arg)
+}
+
+func (q counted) SpendStarts(ctx context.Context, arg string) error {
+	q.note("SpendStarts")
+	return q.own.SpendStarts(ctx, arg)
+}
+
+func (q counted) StartWaitingJobs(ctx context.Context, arg db.StartWaitingJobsParams) ([]db.StartWaitingJobsRow, error) {
+	q.note("StartWaitingJobs")
+	return q.own.StartWaitingJobs(ctx, arg)
 }
 
 func (q counted) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams) ([]db.TakeJobChangesRow, error) {
@@ -1015,4 +1150,19 @@ func (q counted) UndeclareRetention(ctx context.Context, arg string) (int64, err
 func (q counted) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {
 	q.note("UpdateWaitingJob")
 	return q.own.UpdateWaitingJob(ctx, arg)
+}
+
+func (q counted) WakeAllLanes(ctx context.Context, arg int64) (int64, error) {
+	q.note("WakeAllLanes")
+	return q.own.WakeAllLanes(ctx, arg)
+}
+
+func (q counted) WakeKind(ctx context.Context, arg db.WakeKindParams) (int64, error) {
+	q.note("WakeKind")
+	return q.own.WakeKind(ctx, arg)
+}
+
+func (q counted) WakeLanes(ctx context.Context, arg db.WakeLanesParams) (int64, error) {
+	q.note("WakeLanes")
+	return q.own.WakeLanes(ctx, arg)
 }

@@ -149,7 +149,7 @@ func (e *engine) peek(ctx context.Context, q db.Querier, now time.Time, g glance
 	if err != nil {
 		return p, err
 	}
-	p.NextRunAfter = fromMicro(next)
+	p.NextRunAfter = fromMicro(next.RunAfter)
 	before := int64(0)
 	if g.judgeLeases {
 		before = micro(now)

@@ -45,7 +45,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     ) AS c
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
       AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
-           <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807))
+           <= COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL ORDER BY d.run_after LIMIT 1), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT @n
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -74,7 +74,7 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= @now
+    WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= @now
     ORDER BY d.run_after, d.id LIMIT @n
     FOR NO KEY UPDATE SKIP LOCKED
 ));

@@ -28,7 +28,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = @kind)
-  AND COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' ORDER BY d.run_after LIMIT 1), 9223372036854775807)
+  AND COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL ORDER BY d.run_after LIMIT 1), 9223372036854775807)
       > @started_at
   AND NOT EXISTS (
     SELECT 1 FROM (
@@ -68,7 +68,7 @@ RETURNING CAST(CASE WHEN status = 'running' AND attempt = 1 AND worker_id = @wor
 INSERT INTO sqluice_jobs (id, queue, kind, payload, max_attempts, timeout, status, priority, run_after, start_by,
                   successor_at, attempt, uncounted, crashes, worker_id, lease_until, cancel_requested_at, unique_key,
                   request_id, user_id, tags, metadata, progress, result, last_error, created_at, started_at,
-                  finished_at, updated_at, prefetched)
+                  finished_at, updated_at, prefetched, limit_key)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        CAST(e.value->>5 AS BIGINT), e.value->>6, CAST(e.value->>7 AS BIGINT), CAST(e.value->>8 AS BIGINT),
@@ -76,5 +76,5 @@ SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(
        CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT), CAST(e.value->>14 AS BIGINT),
        CAST(e.value->>15 AS BIGINT), CAST(e.value->>16 AS BIGINT), e.value->>17, e.value->>18, e.value->>19,
        e.value->>20, e.value->>21, e.value->>22, e.value->>23, e.value->>24, CAST(e.value->>25 AS BIGINT),
-       CAST(e.value->>26 AS BIGINT), CAST(e.value->>27 AS BIGINT), CAST(e.value->>28 AS BIGINT), CAST(e.value->>29 AS BIGINT)
+       CAST(e.value->>26 AS BIGINT), CAST(e.value->>27 AS BIGINT), CAST(e.value->>28 AS BIGINT), CAST(e.value->>29 AS BIGINT), e.value->>30
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);

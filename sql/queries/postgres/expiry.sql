@@ -7,7 +7,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
-      AND j.start_by <= @now AND COALESCE(j.status, '') IN ('scheduled', 'pending')
+      AND j.start_by <= @now AND COALESCE(j.status, '') IN ('scheduled', 'waiting', 'pending')
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, queue, kind, unique_key;

@@ -33,7 +33,7 @@ SELECT l.id, l.attempt, l.worker_id, @now, 'released', '' FROM (
 -- name: ReleaseJobs :many
 -- ReleaseJobs releases jobs that were claimed and did not start: those of a JSON list of job ids that all have the same attempt
 -- number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
-UPDATE sqluice_jobs SET updated_at = @now, status = 'pending', uncounted = uncounted + 1,
+UPDATE sqluice_jobs SET updated_at = @now, status = @status, uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = @attempt

@@ -19,6 +19,6 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM sqluice_jobs AS j
     WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
-      AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= @now
+      AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= @now AND j.limit_key IS NULL
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ));

@@ -9,7 +9,7 @@ WHERE id = ANY (ARRAY(
         WHERE s.kind = k.value->>0 AND s.unique_key = k.value->>1 AND s.successor_at IS NOT NULL
           AND NOT EXISTS (
             SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = k.value->>0 AND h.unique_key = k.value->>1 AND h.unique_key IS NOT NULL
-              AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
+              AND h.successor_at IS NULL AND h.status IN ('scheduled', 'waiting', 'pending', 'running'))
         FOR NO KEY UPDATE OF s SKIP LOCKED
     ) AS l
 ));

@@ -16,7 +16,7 @@ WHERE id IN (
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
       AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
-           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
+           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 )
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -40,7 +40,7 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id IN (
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.run_after <= @now
+    WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= @now
     ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
 );
 

@@ -26,7 +26,7 @@ SELECT CAST(@worker_id AS BIGINT), @kind, @queue, CAST(@started_at AS BIGINT), @
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', @kind))
-  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807)
       > @started_at
   AND NOT EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
@@ -43,9 +43,9 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 INSERT INTO sqluice_jobs (id, queue, kind, payload, max_attempts, timeout, status, priority, run_after, start_by,
                   successor_at, attempt, uncounted, crashes, worker_id, lease_until, cancel_requested_at, unique_key,
                   request_id, user_id, tags, metadata, progress, result, last_error, created_at, started_at,
-                  finished_at, updated_at, prefetched)
+                  finished_at, updated_at, prefetched, limit_key)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
        e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14, e.value->>15,
        e.value->>16, e.value->>17, e.value->>18, e.value->>19, e.value->>20, e.value->>21, e.value->>22, e.value->>23,
-       e.value->>24, e.value->>25, e.value->>26, e.value->>27, e.value->>28, e.value->>29
+       e.value->>24, e.value->>25, e.value->>26, e.value->>27, e.value->>28, e.value->>29, e.value->>30
 FROM json_each(CAST(@items AS TEXT)) AS e;

@@ -5,7 +5,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL,
                 last_error = 'not started by ' || strftime('%Y-%m-%dT%H:%M:%SZ', start_by / 1000000, 'unixepoch')
 WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
-  AND start_by <= @now AND COALESCE(status, '') IN ('scheduled', 'pending')
+  AND start_by <= @now AND COALESCE(status, '') IN ('scheduled', 'waiting', 'pending')
 RETURNING id, queue, kind, unique_key;
 
 -- name: RecordExpiredJobs :exec

@@ -58,3 +58,21 @@ FROM json_each(CAST(@items AS TEXT)) AS e;
 INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until, job_id)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
 FROM json_each(CAST(@items AS TEXT)) AS e;
+
+-- name: ImportLimits :execrows
+-- ImportLimits adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_limits (kind, limit_key, running, starts, period, burst, set_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
+FROM json_each(CAST(@items AS TEXT)) AS e;
+
+-- name: ImportLimitKeys :execrows
+-- ImportLimitKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until, closed_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3
+FROM json_each(CAST(@items AS TEXT)) AS e;
+
+-- name: ImportLanes :execrows
+-- ImportLanes adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
+FROM json_each(CAST(@items AS TEXT)) AS e;

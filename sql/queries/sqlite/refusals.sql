@@ -15,4 +15,4 @@ ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT);
 -- It does not wait for rows that are locked (on SQLite none are).
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
-  AND COALESCE(status, '') = 'scheduled' AND run_after <= @now;
+  AND COALESCE(status, '') = 'scheduled' AND run_after <= @now AND limit_key IS NULL;

@@ -28,7 +28,7 @@ VALUES (CAST(@worker_id AS BIGINT), @kind, @queue, CAST(@started_at AS BIGINT), 
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
                OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
                OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', @kind))
-               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= @started_at)
+               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= @started_at)
              THEN NULL ELSE @started_at END);
 
 -- name: GetClaimedJob :one

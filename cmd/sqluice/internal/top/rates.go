@@ -61,7 +61,7 @@ func grown(before, after Frame, count func(inspect.Interval) int64) (n int64) {
 
 // unfinished returns the number of jobs that wait or run.
 func unfinished(f Frame) int64 {
-	return f.Jobs[jobs.StatusScheduled] + f.Jobs[jobs.StatusPending] + f.Jobs[jobs.StatusRunning]
+	return f.Jobs[jobs.StatusScheduled] + f.Jobs[jobs.StatusWaiting] + f.Jobs[jobs.StatusPending] + f.Jobs[jobs.StatusRunning]
 }
 
 // perSecond returns the rates of the last 10 seconds. known is false before the second frame.

@@ -1,0 +1,122 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// lane names the waiting jobs of one limit key, kind and queue, with the priority of the best new one.
+type lane struct {
+	kind, key, queue string
+	priority         int64
+}
+
+// PromoteLimited makes up to n due jobs with limit keys waiting, and returns their number. Their lanes are opened by the next call of
+// ReactEarly, in the same transaction.
+func PromoteLimited(ctx context.Context, q db.Querier, now time.Time, n int64, made *Transitions) (int64, error) {
+	rows, err := q.PromoteLimitedJobs(ctx, db.PromoteLimitedJobsParams{Now: core.Micros(now), N: n})
+	if err != nil {
+		return 0, fmt.Errorf("promote due jobs with limit keys: %w", err)
+	}
+	for _, r := range rows {
+		made.opened = append(made.opened, lane{r.Kind, r.LimitKey, r.Queue, r.Priority})
+	}
+	return int64(len(rows)), nil
+}
+
+// openLanes is the reaction that makes lanes ready: of jobs that have become waiting, and of the keys of attempts that ended. It locks all
+// of these lanes in one order: two transactions that did so one after another would wait for each other. Without the lock a claim that
+// finds no room at the same time would leave its lane waiting for an end that has been.
+func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, made []repeated) error {
+	opened := t.opened
+	t.opened = nil
+	ended := endedKeys(made)
+	if len(opened) == 0 && len(ended) == 0 {
+		return nil
+	}
+	keys := slices.Clone(ended)
+	for _, l := range opened {
+		keys = append(keys, [2]string{l.kind, l.key})
+	}
+	locked, err := q.LockLanes(ctx, jsonKeys(keys))
+	if err != nil {
+		return fmt.Errorf("lock the lanes of limit keys: %w", err)
+	}
+	if len(locked) > 0 && len(ended) > 0 {
+		n, err := q.WakeLanes(ctx, db.WakeLanesParams{Now: now, Keys: jsonKeys(ended)})
+		if err != nil {
+			return fmt.Errorf("make lanes ready: %w", err)
+		}
+		t.released += n
+	}
+	if err := closeKeys(ctx, q, t); err != nil || len(opened) == 0 {
+		return err
+	}
+	t.released += int64(len(opened))
+	return core.Wrap(q.OpenLanes(ctx, db.OpenLanesParams{Now: now, Items: jsonLanes(opened)}), "open lanes")
+}
+
+// closeKey records that no job of a kind and a limit key starts before a time, in microseconds.
+func (t *Transitions) closeKey(kind, key string, until int64) {
+	if t.closed == nil {
+		t.closed = map[[2]string]int64{}
+	}
+	of := [2]string{kind, key}
+	t.closed[of] = max(t.closed[of], until)
+}
+
+// closeKeys writes until when keys are closed, in the order of the keys. Their lanes are locked.
+func closeKeys(ctx context.Context, q db.Querier, t *Transitions) error {
+	closed := t.closed
+	t.closed = nil
+	for _, of := range slices.SortedFunc(maps.Keys(closed), compareKeys) {
+		if err := q.CloseLimitKey(ctx, db.CloseLimitKeyParams{Kind: of[0], LimitKey: of[1], Until: closed[of]}); err != nil {
+			return fmt.Errorf("close a limit key: %w", err)
+		}
+	}
+	return nil
+}
+
+func compareKeys(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
+
+// endedKeys returns the kinds and limit keys of the attempts that ended, each once. CompleteTx records no such transition: the one of an
+// end that was recorded before follows.
+func endedKeys(made []repeated) (keys [][2]string) {
+	for _, m := range made {
+		if m.Job.Limit.has && (m.From == jobtype.StatusRunning || m.From == m.To) {
+			keys = append(keys, [2]string{m.Job.Kind, m.Job.Limit.key})
+		}
+	}
+	slices.SortFunc(keys, compareKeys)
+	return slices.Compact(keys)
+}
+
+// jsonKeys returns a list of kinds and keys, each once, as the statements take it.
+func jsonKeys(keys [][2]string) string {
+	slices.SortFunc(keys, compareKeys)
+	return core.JSONList(slices.Compact(keys))
+}
+
+// jsonLanes returns the lanes, each once, as OpenLanes takes them.
+func jsonLanes(lanes []lane) string {
+	best := map[lane]int64{}
+	for _, l := range lanes {
+		of := lane{kind: l.kind, key: l.key, queue: l.queue}
+		if priority, has := best[of]; !has || l.priority > priority {
+			best[of] = l.priority
+		}
+	}
+	items := make([][4]any, 0, len(best))
+	for l, priority := range best {
+		items = append(items, [4]any{l.kind, l.key, l.queue, priority})
+	}
+	return core.JSONList(items)
+}

@@ -1,0 +1,211 @@
+-- +goose Up
+-- Limits: how many jobs of a kind and a key run at once, and how many of them start in a time, in all processes together. A job with a
+-- limit_key is never pending. Once due it is waiting, until a claim finds room for its key. An INSERT adds it scheduled, which is the
+-- default. An empty key is the one of the jobs of a kind that name none.
+CREATE DOMAIN sqluice_limit_key AS TEXT
+    CONSTRAINT sqluice_limit_key_check CHECK (length(VALUE) <= 200);
+ALTER DOMAIN sqluice_status DROP CONSTRAINT sqluice_status_check;
+ALTER DOMAIN sqluice_status ADD CONSTRAINT sqluice_status_check CHECK (VALUE = 'pending' OR VALUE = 'running' OR VALUE = 'done'
+    OR VALUE = 'scheduled' OR VALUE = 'failed' OR VALUE = 'cancelled' OR VALUE = 'waiting');
+ALTER TABLE sqluice_jobs ADD COLUMN limit_key sqluice_limit_key;
+ALTER TABLE sqluice_jobs ADD CONSTRAINT a_job_with_a_limit_key_is_scheduled_first CHECK (limit_key IS NULL OR status <> 'pending');
+COMMENT ON COLUMN sqluice_jobs.limit_key IS 'the job starts when the limits of its kind and this key have room; NULL: it obeys none';
+
+-- The jobs of a lane, best first, and the running jobs of a key.
+CREATE INDEX sqluice_jobs_lane ON sqluice_jobs (kind, limit_key, queue, priority DESC, run_after, id) WHERE status = 'waiting';
+CREATE INDEX sqluice_jobs_limited ON sqluice_jobs (kind, limit_key) WHERE limit_key IS NOT NULL AND status = 'running';
+-- Jobs with a limit key that fall due become waiting, in a statement of their own.
+CREATE INDEX sqluice_jobs_limited_due ON sqluice_jobs (run_after, id) WHERE limit_key IS NOT NULL AND status = 'scheduled';
+DROP INDEX sqluice_jobs_due;
+CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after, id) WHERE status = 'scheduled' AND limit_key IS NULL;
+-- A waiting job holds its unique key, and expires.
+DROP INDEX sqluice_jobs_unique;
+CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
+    WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'waiting', 'pending', 'running');
+DROP INDEX sqluice_jobs_start_by;
+CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
+    WHERE start_by IS NOT NULL AND status IN ('scheduled', 'waiting', 'pending');
+
+-- The limits that people have set. They go before those that programs declare. The row with an empty key is for all keys of the kind
+-- without a row of their own, each by itself, and for the jobs that name no key.
+CREATE TABLE sqluice_limits (
+    kind      sqluice_name      NOT NULL,
+    limit_key sqluice_limit_key NOT NULL,
+    running   sqluice_count     NOT NULL DEFAULT 0, -- the most jobs at once; 0: any number
+    starts    BIGINT            NOT NULL DEFAULT 0 CHECK (starts BETWEEN 0 AND 1000000),     -- starts in a period; 0: any number
+    period    BIGINT            NOT NULL DEFAULT 0 CHECK (period BETWEEN 0 AND 86400000000), -- in microseconds
+    burst     BIGINT            NOT NULL DEFAULT 0 CHECK (burst BETWEEN 0 AND 1000000),      -- the most starts at one time; 0: one
+    set_at    sqluice_time      NOT NULL,
+    CHECK (running > 0 OR starts > 0),
+    CHECK ((starts = 0) = (period = 0)),
+    CHECK (burst = 0 OR starts > 0),
+    PRIMARY KEY (kind, limit_key)
+);
+
+-- What a claim must know of a key. paid_until is the time until which its starts have used up its rate (GCRA's theoretical arrival
+-- time). Until closed_until none of its jobs starts. A claim locks the row.
+CREATE TABLE sqluice_limit_keys (
+    kind         sqluice_name      NOT NULL,
+    limit_key    sqluice_limit_key NOT NULL,
+    paid_until   sqluice_time      NOT NULL DEFAULT 0,
+    closed_until sqluice_time      NOT NULL DEFAULT 0,
+    PRIMARY KEY (kind, limit_key)
+);
+
+-- A row for the waiting jobs of each kind, key and queue, with the priority of the best of them. From ready_at on a claim looks at the
+-- lane. NULL: once a job of the key has ended.
+CREATE TABLE sqluice_lanes (
+    kind      sqluice_name      NOT NULL,
+    limit_key sqluice_limit_key NOT NULL,
+    queue     sqluice_name      NOT NULL,
+    priority  sqluice_priority  NOT NULL,
+    ready_at  sqluice_time,
+    PRIMARY KEY (kind, limit_key, queue)
+);
+
+CREATE INDEX sqluice_lanes_ready ON sqluice_lanes (queue, kind, priority DESC, ready_at) WHERE ready_at IS NOT NULL;
+CREATE INDEX sqluice_lanes_next ON sqluice_lanes (queue, kind, ready_at) WHERE ready_at IS NOT NULL;
+
+-- The limit for each key of a kind that the newest program with a live worker declares, as sqluice_kind_settings has other settings.
+CREATE VIEW sqluice_declared_limits AS
+SELECT CAST(d.name AS TEXT) AS kind,
+       CAST(CASE WHEN CAST(d.body->'limit'->'running' AS TEXT) ~ '^[0-9]{1,17}$'
+           THEN d.body->'limit'->>'running' ELSE '0' END AS BIGINT) AS running,
+       CAST(CASE WHEN CAST(d.body->'limit'->'starts' AS TEXT) ~ '^[0-9]{1,17}$'
+           THEN d.body->'limit'->>'starts' ELSE '0' END AS BIGINT) AS starts,
+       CAST(CASE WHEN CAST(d.body->'limit'->'period' AS TEXT) ~ '^[0-9]{1,17}$'
+           THEN d.body->'limit'->>'period' ELSE '0' END AS BIGINT) AS period,
+       CAST(CASE WHEN CAST(d.body->'limit'->'burst' AS TEXT) ~ '^[0-9]{1,17}$'
+           THEN d.body->'limit'->>'burst' ELSE '0' END AS BIGINT) AS burst
+FROM (
+    SELECT name, CAST(CASE WHEN body ~ (repeat(chr(92), 2) || 'u(0000|[dD][89a-fA-F])') THEN '{}' ELSE body END AS json) AS body
+    FROM sqluice_declarations WHERE subject = 'kind' AND in_force = 1
+) AS d WHERE json_typeof(d.body->'limit') = 'object';
+
+-- The jobs with their times as text, for people. The library never reads it.
+CREATE OR REPLACE VIEW sqluice_jobs_readable AS
+SELECT id, queue, kind, payload, status, priority,
+       to_char(to_timestamp(run_after / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(run_after % 1000000, '"."FM000000"Z"') AS run_after,
+       to_char(to_timestamp(start_by / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(start_by % 1000000, '"."FM000000"Z"') AS start_by,
+       attempt, uncounted, max_attempts, crashes, worker_id,
+       to_char(to_timestamp(lease_until / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(lease_until % 1000000, '"."FM000000"Z"') AS lease_until,
+       timeout, unique_key, request_id, user_id, tags, metadata, progress, result, last_error,
+       to_char(to_timestamp(created_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(created_at % 1000000, '"."FM000000"Z"') AS created_at,
+       to_char(to_timestamp(started_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(started_at % 1000000, '"."FM000000"Z"') AS started_at,
+       to_char(to_timestamp(finished_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(finished_at % 1000000, '"."FM000000"Z"') AS finished_at,
+       to_char(to_timestamp(updated_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(updated_at % 1000000, '"."FM000000"Z"') AS updated_at,
+       to_char(to_timestamp(cancel_requested_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(cancel_requested_at % 1000000, '"."FM000000"Z"') AS cancel_requested_at,
+       to_char(to_timestamp(successor_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(successor_at % 1000000, '"."FM000000"Z"') AS successor_at,
+       limit_key
+FROM sqluice_jobs;
+
+-- What waits, by queue and kind: waiting counts the jobs that are due, also those that a limit
+-- holds, scheduled the jobs for later. oldest_at is when the first
+-- waiting job fell due, next_at when the first scheduled job will.
+CREATE OR REPLACE VIEW sqluice_backlog AS
+WITH clock (now) AS (SELECT CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT))
+SELECT b.queue, b.kind, CAST(SUM(b.waiting) AS BIGINT) AS waiting, CAST(SUM(b.scheduled) AS BIGINT) AS scheduled,
+       MIN(b.oldest_at) AS oldest_at,
+       to_char(to_timestamp(MIN(b.oldest_at) / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS oldest_at_text,
+       (MIN(c.now) - MIN(b.oldest_at)) / 1000000 AS oldest_seconds,
+       MIN(b.next_at) AS next_at,
+       to_char(to_timestamp(MIN(b.next_at) / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS next_at_text
+FROM (
+    SELECT p.queue, p.kind, COUNT(*) AS waiting, 0 AS scheduled,
+           MIN(CASE p.run_after WHEN 0 THEN p.created_at ELSE p.run_after END) AS oldest_at, CAST(NULL AS BIGINT) AS next_at
+    FROM sqluice_jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
+    UNION ALL
+    SELECT w.queue, w.kind, COUNT(*), 0, MIN(CASE w.run_after WHEN 0 THEN w.created_at ELSE w.run_after END), CAST(NULL AS BIGINT)
+    FROM sqluice_jobs AS w WHERE w.status = 'waiting' GROUP BY w.queue, w.kind
+    UNION ALL
+    SELECT s.queue, s.kind, COUNT(CASE WHEN s.run_after <= d.now THEN 1 END), COUNT(CASE WHEN s.run_after > d.now THEN 1 END),
+           MIN(CASE WHEN s.run_after <= d.now THEN CASE s.run_after WHEN 0 THEN s.created_at ELSE s.run_after END END),
+           MIN(CASE WHEN s.run_after > d.now THEN s.run_after END)
+    FROM sqluice_jobs AS s CROSS JOIN clock AS d WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
+) AS b CROSS JOIN clock AS c
+GROUP BY b.queue, b.kind;
+
+-- A program of an earlier version would claim jobs beside their limits.
+INSERT INTO sqluice_schema_versions (version, runs_from) VALUES (21, 21);
+
+-- +goose Down
+DELETE FROM sqluice_schema_versions WHERE version = 21;
+DROP VIEW sqluice_backlog;
+DROP VIEW sqluice_jobs_readable;
+DROP VIEW sqluice_declared_limits;
+DROP TABLE sqluice_lanes;
+DROP TABLE sqluice_limit_keys;
+DROP TABLE sqluice_limits;
+DROP INDEX sqluice_jobs_start_by;
+DROP INDEX sqluice_jobs_unique;
+DROP INDEX sqluice_jobs_due;
+DROP INDEX sqluice_jobs_limited_due;
+DROP INDEX sqluice_jobs_limited;
+DROP INDEX sqluice_jobs_lane;
+-- Nothing holds the jobs any more.
+UPDATE sqluice_jobs SET status = 'scheduled' WHERE status = 'waiting';
+ALTER TABLE sqluice_jobs DROP COLUMN limit_key;
+DROP DOMAIN sqluice_limit_key;
+ALTER DOMAIN sqluice_status DROP CONSTRAINT sqluice_status_check;
+ALTER DOMAIN sqluice_status ADD CONSTRAINT sqluice_status_check CHECK (VALUE = 'pending' OR VALUE = 'running' OR VALUE = 'done'
+    OR VALUE = 'scheduled' OR VALUE = 'failed' OR VALUE = 'cancelled');
+CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after, id) WHERE status = 'scheduled';
+CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
+    WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'pending', 'running');
+CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
+    WHERE start_by IS NOT NULL AND status IN ('scheduled', 'pending');
+-- The jobs with their times as text, for people. The library never reads it.
+CREATE VIEW sqluice_jobs_readable AS
+SELECT id, queue, kind, payload, status, priority,
+       to_char(to_timestamp(run_after / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(run_after % 1000000, '"."FM000000"Z"') AS run_after,
+       to_char(to_timestamp(start_by / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(start_by % 1000000, '"."FM000000"Z"') AS start_by,
+       attempt, uncounted, max_attempts, crashes, worker_id,
+       to_char(to_timestamp(lease_until / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(lease_until % 1000000, '"."FM000000"Z"') AS lease_until,
+       timeout, unique_key, request_id, user_id, tags, metadata, progress, result, last_error,
+       to_char(to_timestamp(created_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(created_at % 1000000, '"."FM000000"Z"') AS created_at,
+       to_char(to_timestamp(started_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(started_at % 1000000, '"."FM000000"Z"') AS started_at,
+       to_char(to_timestamp(finished_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(finished_at % 1000000, '"."FM000000"Z"') AS finished_at,
+       to_char(to_timestamp(updated_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(updated_at % 1000000, '"."FM000000"Z"') AS updated_at,
+       to_char(to_timestamp(cancel_requested_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(cancel_requested_at % 1000000, '"."FM000000"Z"') AS cancel_requested_at,
+       to_char(to_timestamp(successor_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
+           || to_char(successor_at % 1000000, '"."FM000000"Z"') AS successor_at
+FROM sqluice_jobs;
+
+-- What waits, by queue and kind: waiting counts the jobs that are due, scheduled the jobs for later. oldest_at is when the first
+-- waiting job fell due, next_at when the first scheduled job will.
+CREATE VIEW sqluice_backlog AS
+WITH clock (now) AS (SELECT CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT))
+SELECT b.queue, b.kind, CAST(SUM(b.waiting) AS BIGINT) AS waiting, CAST(SUM(b.scheduled) AS BIGINT) AS scheduled,
+       MIN(b.oldest_at) AS oldest_at,
+       to_char(to_timestamp(MIN(b.oldest_at) / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS oldest_at_text,
+       (MIN(c.now) - MIN(b.oldest_at)) / 1000000 AS oldest_seconds,
+       MIN(b.next_at) AS next_at,
+       to_char(to_timestamp(MIN(b.next_at) / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS next_at_text
+FROM (
+    SELECT p.queue, p.kind, COUNT(*) AS waiting, 0 AS scheduled,
+           MIN(CASE p.run_after WHEN 0 THEN p.created_at ELSE p.run_after END) AS oldest_at, CAST(NULL AS BIGINT) AS next_at
+    FROM sqluice_jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
+    UNION ALL
+    SELECT s.queue, s.kind, COUNT(CASE WHEN s.run_after <= d.now THEN 1 END), COUNT(CASE WHEN s.run_after > d.now THEN 1 END),
+           MIN(CASE WHEN s.run_after <= d.now THEN CASE s.run_after WHEN 0 THEN s.created_at ELSE s.run_after END END),
+           MIN(CASE WHEN s.run_after > d.now THEN s.run_after END)
+    FROM sqluice_jobs AS s CROSS JOIN clock AS d WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
+) AS b CROSS JOIN clock AS c
+GROUP BY b.queue, b.kind;

@@ -1,0 +1,212 @@
+-- name: PromoteLimitedJobs :many
+-- PromoteLimitedJobs makes up to n scheduled jobs with a limit key waiting whose time has come, the earliest first. OpenLanes follows in the
+-- same transaction.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'waiting'
+WHERE id = ANY (ARRAY(
+    SELECT d.id FROM sqluice_jobs AS d
+    WHERE d.limit_key IS NOT NULL AND d.status = 'scheduled' AND d.run_after <= @now
+    ORDER BY d.run_after, d.id LIMIT @n
+    FOR NO KEY UPDATE SKIP LOCKED
+))
+RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority;
+
+-- name: LockLanes :many
+-- LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all).
+SELECT l.kind, l.limit_key, l.queue FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS k (value)
+CROSS JOIN LATERAL (
+    SELECT i.kind, i.limit_key, i.queue FROM sqluice_lanes AS i
+    WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1
+    ORDER BY i.queue COLLATE "C" FOR UPDATE
+) AS l;
+
+-- name: WakeLanes :execrows
+-- WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
+SELECT l.kind, l.limit_key, l.queue, l.priority, CAST(@now AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS k (value)
+CROSS JOIN LATERAL (
+    SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i
+    WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1 AND i.ready_at IS NULL OFFSET 0
+) AS l
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at;
+
+-- name: WakeAllLanes :execrows
+-- WakeAllLanes makes all lanes ready that wait for the end of a job.
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT)
+WHERE ready_at IS NULL AND (kind, limit_key, queue) IN (
+    SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l ORDER BY l.kind COLLATE "C", l.limit_key COLLATE "C", l.queue COLLATE "C" FOR UPDATE);
+
+-- name: WakeKind :execrows
+-- WakeKind makes the lanes of a kind ready at once, of one key or of all: a limit has changed.
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT)
+WHERE (kind, limit_key, queue) IN (
+    SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l
+    WHERE l.kind = @kind AND (l.limit_key = sqlc.narg('limit_key') OR sqlc.narg('limit_key') IS NULL)
+    ORDER BY l.kind COLLATE "C", l.limit_key COLLATE "C", l.queue COLLATE "C" FOR UPDATE);
+
+-- name: OpenLanes :exec
+-- OpenLanes makes lanes ready, a JSON list of [kind, key, queue, priority], that have got waiting jobs. A lane that is ready later stays so.
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(@now AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
+    priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END;
+
+-- name: ListReadyLanes :many
+-- ListReadyLanes lists up to n lanes of a queue and of kinds, a JSON list, that are ready: of a higher priority first, then those that
+-- have been ready for longer.
+SELECT l.kind, l.limit_key, l.priority FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+CROSS JOIN LATERAL (
+    SELECT i.kind, i.limit_key, i.priority, i.ready_at FROM sqluice_lanes AS i
+    WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(@now AS BIGINT)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = k.value)
+    ORDER BY i.priority DESC, i.ready_at LIMIT @n
+) AS l
+ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT @n;
+
+-- name: LockReadyLanes :many
+-- LockReadyLanes is ListReadyLanes, and locks the lanes. It passes over locked ones (on SQLite there are none). It lists none for a worker
+-- that is gone.
+SELECT l.kind, l.limit_key FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+CROSS JOIN LATERAL (
+    SELECT i.kind, i.limit_key, i.priority, i.ready_at FROM sqluice_lanes AS i
+    WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(@now AS BIGINT)
+      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = k.value)
+    ORDER BY i.priority DESC, i.ready_at LIMIT @n
+    FOR UPDATE OF i SKIP LOCKED
+) AS l
+ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT @n;
+
+-- name: ListLaneTimes :many
+-- ListLaneTimes lists the pairs of a queue and a kind, of two JSON lists, that have lanes, each with the first time at which one of them is
+-- ready.
+SELECT CAST(q.value AS TEXT) AS queue, CAST(COALESCE((
+    SELECT l.ready_at FROM sqluice_lanes AS l
+    WHERE l.queue = q.value AND l.kind = k.value AND l.ready_at IS NOT NULL ORDER BY l.ready_at LIMIT 1
+), 0) AS BIGINT) AS ready_at
+FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value) CROSS JOIN jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+WHERE EXISTS (SELECT 1 FROM sqluice_lanes AS e WHERE e.queue = q.value AND e.kind = k.value AND e.ready_at IS NOT NULL LIMIT 1 OFFSET 0)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind = '')
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = q.value AND g.kind = k.value);
+
+-- name: HasWaitingJobs :one
+-- HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job and are not paused. It leaves out lanes
+-- that are ready only after until.
+SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value) CROSS JOIN jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+CROSS JOIN LATERAL (
+    SELECT i.limit_key FROM sqluice_lanes AS i
+    WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST(@until AS BIGINT)
+      AND EXISTS (
+        SELECT 1 FROM sqluice_jobs AS j
+        WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue LIMIT 1 OFFSET 0)
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind = '')
+      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = q.value AND g.kind = k.value)
+    LIMIT 1
+) AS l;
+
+-- name: AddLimitKeys :exec
+-- AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
+INSERT INTO sqluice_limit_keys (kind, limit_key)
+SELECT e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+ON CONFLICT (kind, limit_key) DO NOTHING;
+
+-- name: LockLimitKeys :many
+-- LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
+SELECT l.kind, l.limit_key FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+CROSS JOIN LATERAL (
+    SELECT k.kind, k.limit_key FROM sqluice_limit_keys AS k
+    WHERE k.kind = e.value->>0 AND k.limit_key = e.value->>1
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS l;
+
+-- name: ReadLimits :many
+-- ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
+-- or else for the kind, or else the declared one; zeros without one. It must be a statement after LockLimitKeys: an earlier snapshot
+-- may lack jobs that have started since.
+SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
+       (SELECT COUNT(*) FROM sqluice_jobs AS r
+        WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
+       CAST(COALESCE(o.running, a.running, d.running, 0) AS BIGINT) AS running,
+       CAST(COALESCE(o.starts, a.starts, d.starts, 0) AS BIGINT) AS starts,
+       CAST(COALESCE(o.period, a.period, d.period, 0) AS BIGINT) AS period,
+       CAST(COALESCE(o.burst, a.burst, d.burst, 0) AS BIGINT) AS burst,
+       CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
+FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+LEFT JOIN LATERAL (
+    SELECT x.running, x.starts, x.period, x.burst FROM sqluice_limits AS x
+    WHERE x.kind = e.value->>0 AND x.limit_key = e.value->>1 LIMIT 1
+) AS o ON true
+LEFT JOIN LATERAL (
+    SELECT y.running, y.starts, y.period, y.burst FROM sqluice_limits AS y
+    WHERE y.kind = e.value->>0 AND y.limit_key = '' LIMIT 1
+) AS a ON true
+LEFT JOIN LATERAL (
+    SELECT z.running, z.starts, z.period, z.burst FROM sqluice_declared_limits AS z WHERE z.kind = e.value->>0 LIMIT 1
+) AS d ON true
+LEFT JOIN LATERAL (
+    SELECT u.paid_until, u.closed_until FROM sqluice_limit_keys AS u
+    WHERE u.kind = e.value->>0 AND u.limit_key = e.value->>1 LIMIT 1
+) AS t ON true;
+
+-- name: ListLaneJobs :many
+-- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], the best first.
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+CROSS JOIN LATERAL (
+    SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
+    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+    ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
+) AS j
+ORDER BY j.priority DESC, j.run_after, j.id;
+
+-- name: LockLaneJobs :many
+-- LockLaneJobs is ListLaneJobs, and locks the jobs. It passes over locked ones (on SQLite there are none).
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+CROSS JOIN LATERAL (
+    SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
+    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+    ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS j
+ORDER BY j.priority DESC, j.run_after, j.id;
+
+-- name: StartWaitingJobs :many
+-- StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
+                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL, prefetched = NULL
+WHERE id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[])) AND COALESCE(status, '') = 'waiting'
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at;
+
+-- name: SpendStarts :exec
+-- SpendStarts notes until when the starts of keys, a JSON list of [kind, key, time], have used up their rates.
+INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until)
+SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
+ON CONFLICT (kind, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
+
+-- name: SetLanes :exec
+-- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
+SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), COALESCE((
+    SELECT j.priority FROM sqluice_jobs AS j
+    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = @queue
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), CAST(e.value->>2 AS BIGINT)
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority;
+
+-- name: DeleteEmptyLanes :exec
+-- DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
+DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
+  AND (sqluice_lanes.kind, sqluice_lanes.limit_key) IN (SELECT e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value))
+  AND NOT EXISTS (
+    SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'waiting' AND j.kind = sqluice_lanes.kind
+      AND j.limit_key = sqluice_lanes.limit_key AND j.queue = sqluice_lanes.queue LIMIT 1 OFFSET 0);
+
+-- name: DeleteIdleLimitKeys :execrows
+-- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
+-- wait for rows that are locked (on SQLite none are).
+DELETE FROM sqluice_limit_keys WHERE (kind, limit_key) IN (
+    SELECT k.kind, k.limit_key FROM sqluice_limit_keys AS k
+    WHERE k.paid_until <= @now AND k.closed_until <= @now
+      AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE l.kind = k.kind AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
+    LIMIT @n FOR UPDATE SKIP LOCKED);

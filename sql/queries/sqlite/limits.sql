@@ -1,0 +1,164 @@
+-- name: PromoteLimitedJobs :many
+-- PromoteLimitedJobs makes up to n scheduled jobs with a limit key waiting whose time has come, the earliest first. OpenLanes follows in the
+-- same transaction.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'waiting'
+WHERE id IN (
+    SELECT d.id FROM sqluice_jobs AS d
+    WHERE d.limit_key IS NOT NULL AND d.status = 'scheduled' AND d.run_after <= @now
+    ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
+)
+RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority;
+
+-- name: LockLanes :many
+-- LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all).
+SELECT l.kind, l.limit_key, l.queue FROM json_each(CAST(@keys AS TEXT)) AS k
+CROSS JOIN sqluice_lanes AS l ON l.kind = k.value->>0 AND l.limit_key = k.value->>1
+ORDER BY l.kind, l.limit_key, l.queue;
+
+-- name: WakeLanes :execrows
+-- WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT)
+WHERE (kind, limit_key) IN (SELECT k.value->>0, k.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS k) AND ready_at IS NULL;
+
+-- name: WakeAllLanes :execrows
+-- WakeAllLanes makes all lanes ready that wait for the end of a job.
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT) WHERE ready_at IS NULL;
+
+-- name: WakeKind :execrows
+-- WakeKind makes the lanes of a kind ready at once, of one key or of all: a limit has changed.
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT)
+WHERE kind = @kind AND (limit_key = sqlc.narg('limit_key') OR sqlc.narg('limit_key') IS NULL);
+
+-- name: OpenLanes :exec
+-- OpenLanes makes lanes ready, a JSON list of [kind, key, queue, priority], that have got waiting jobs. A lane that is ready later stays so.
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, CAST(@now AS BIGINT) FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
+    priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END;
+
+-- name: ListReadyLanes :many
+-- ListReadyLanes lists up to n lanes of a queue and of kinds, a JSON list, that are ready: of a higher priority first, then those that
+-- have been ready for longer.
+SELECT l.kind, l.limit_key, l.priority FROM json_each(CAST(@kinds AS TEXT)) AS k CROSS JOIN sqluice_lanes AS l
+WHERE l.queue = @queue AND l.kind = k.value AND l.ready_at IS NOT NULL AND l.ready_at <= CAST(@now AS BIGINT)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
+ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT CAST(@n AS BIGINT);
+
+-- name: LockReadyLanes :many
+-- LockReadyLanes is ListReadyLanes, and locks the lanes. It passes over locked ones (on SQLite there are none). It lists none for a worker
+-- that is gone.
+SELECT l.kind, l.limit_key FROM json_each(CAST(@kinds AS TEXT)) AS k CROSS JOIN sqluice_lanes AS l
+WHERE l.queue = @queue AND l.kind = k.value AND l.ready_at IS NOT NULL AND l.ready_at <= CAST(@now AS BIGINT)
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
+ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT CAST(@n AS BIGINT);
+
+-- name: ListLaneTimes :many
+-- ListLaneTimes lists the pairs of a queue and a kind, of two JSON lists, that have lanes, each with the first time at which one of them is
+-- ready.
+SELECT CAST(q.value AS TEXT) AS queue, CAST(COALESCE((
+    SELECT l.ready_at FROM sqluice_lanes AS l
+    WHERE l.queue = q.value AND l.kind = k.value AND l.ready_at IS NOT NULL ORDER BY l.ready_at LIMIT 1
+), 0) AS BIGINT) AS ready_at
+FROM json_each(CAST(@queues AS TEXT)) AS q CROSS JOIN json_each(CAST(@kinds AS TEXT)) AS k
+WHERE EXISTS (SELECT 1 FROM sqluice_lanes AS e WHERE e.queue = q.value AND e.kind = k.value AND e.ready_at IS NOT NULL LIMIT 1 OFFSET 0)
+  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value));
+
+-- name: HasWaitingJobs :one
+-- HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job and are not paused. It leaves out lanes
+-- that are ready only after until.
+SELECT COUNT(*) AS kinds FROM json_each(CAST(@queues AS TEXT)) AS q CROSS JOIN json_each(CAST(@kinds AS TEXT)) AS k
+WHERE EXISTS (
+    SELECT 1 FROM sqluice_lanes AS l JOIN sqluice_jobs AS j ON j.kind = l.kind AND j.limit_key = l.limit_key AND j.queue = l.queue AND j.status = 'waiting'
+    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(@until AS BIGINT))
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value));
+
+-- name: AddLimitKeys :exec
+-- AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
+INSERT INTO sqluice_limit_keys (kind, limit_key)
+SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS e WHERE true
+ON CONFLICT (kind, limit_key) DO NOTHING;
+
+-- name: LockLimitKeys :many
+-- LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
+SELECT k.kind, k.limit_key FROM json_each(CAST(@keys AS TEXT)) AS e
+CROSS JOIN sqluice_limit_keys AS k ON k.kind = e.value->>0 AND k.limit_key = e.value->>1;
+
+-- name: ReadLimits :many
+-- ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
+-- or else for the kind, or else the declared one; zeros without one. It must be a statement after LockLimitKeys: an earlier snapshot
+-- may lack jobs that have started since.
+SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
+       (SELECT COUNT(*) FROM sqluice_jobs AS r
+        WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
+       CAST(COALESCE(o.running, a.running, d.running, 0) AS BIGINT) AS running,
+       CAST(COALESCE(o.starts, a.starts, d.starts, 0) AS BIGINT) AS starts,
+       CAST(COALESCE(o.period, a.period, d.period, 0) AS BIGINT) AS period,
+       CAST(COALESCE(o.burst, a.burst, d.burst, 0) AS BIGINT) AS burst,
+       CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
+FROM json_each(CAST(@keys AS TEXT)) AS e
+LEFT JOIN sqluice_limits AS o ON o.kind = e.value->>0 AND o.limit_key = e.value->>1
+LEFT JOIN sqluice_limits AS a ON a.kind = e.value->>0 AND a.limit_key = ''
+LEFT JOIN sqluice_declared_limits AS d ON d.kind = e.value->>0
+LEFT JOIN sqluice_limit_keys AS t ON t.kind = e.value->>0 AND t.limit_key = e.value->>1;
+
+-- name: ListLaneJobs :many
+-- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], the best first.
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(@keys AS TEXT)) AS e
+JOIN sqluice_jobs AS j ON j.id IN (
+    SELECT i.id FROM sqluice_jobs AS i
+    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+    ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
+)
+ORDER BY j.priority DESC, j.run_after, j.id;
+
+-- name: LockLaneJobs :many
+-- LockLaneJobs is ListLaneJobs, and locks the jobs. It passes over locked ones (on SQLite there are none).
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(@keys AS TEXT)) AS e
+JOIN sqluice_jobs AS j ON j.id IN (
+    SELECT i.id FROM sqluice_jobs AS i
+    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+    ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
+)
+ORDER BY j.priority DESC, j.run_after, j.id;
+
+-- name: StartWaitingJobs :many
+-- StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
+                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL, prefetched = NULL
+WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e) AND COALESCE(status, '') = 'waiting'
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at;
+
+-- name: SpendStarts :exec
+-- SpendStarts notes until when the starts of keys, a JSON list of [kind, key, time], have used up their rates.
+INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until)
+SELECT e.value->>0, e.value->>1, e.value->>2 FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
+ON CONFLICT (kind, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
+
+-- name: SetLanes :exec
+-- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
+SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), COALESCE((
+    SELECT j.priority FROM sqluice_jobs AS j
+    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = @queue
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), e.value->>2
+FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority;
+
+-- name: DeleteEmptyLanes :exec
+-- DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
+DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
+  AND (sqluice_lanes.kind, sqluice_lanes.limit_key) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS e)
+  AND NOT EXISTS (
+    SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'waiting' AND j.kind = sqluice_lanes.kind
+      AND j.limit_key = sqluice_lanes.limit_key AND j.queue = sqluice_lanes.queue LIMIT 1 OFFSET 0);
+
+-- name: DeleteIdleLimitKeys :execrows
+-- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
+-- wait for rows that are locked (on SQLite none are).
+DELETE FROM sqluice_limit_keys WHERE (kind, limit_key) IN (
+    SELECT k.kind, k.limit_key FROM sqluice_limit_keys AS k
+    WHERE k.paid_until <= @now AND k.closed_until <= @now
+      AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE l.kind = k.kind AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
+    LIMIT CAST(@n AS BIGINT));
