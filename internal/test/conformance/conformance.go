@@ -102,6 +102,7 @@ func Run(t *testing.T, open Open) {
 		{"Forget", forgetTests},
 		{"Schedules", scheduleTests},
 		{"Sources", sourceTests},
+		{"Limits", limitTests},
 		{"ScheduleChanges", scheduleChangeTests},
 		{"Schedulers", schedulerTests},
 		{"Declarations", declarationTests},

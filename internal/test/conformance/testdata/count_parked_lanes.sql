@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM sqluice_lanes WHERE ready_at IS NULL

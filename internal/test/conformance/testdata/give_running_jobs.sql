@@ -1,0 +1,1 @@
+UPDATE sqluice_jobs SET worker_id = WORKER WHERE status = 'running'
