@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/cipher"
@@ -19,7 +18,6 @@ import (
 // Attempt is one run of a job by this process, and the Holder of its handler's copy. The ledger's mutex guards its mutable fields.
 type Attempt struct {
 	env     *env
-	mu      *sync.Mutex // the ledger's
 	job     jobtype.Job
 	handler *Handler
 	ctx     context.Context
@@ -41,9 +39,9 @@ type Attempt struct {
 	refused refused
 }
 
-// newAttempt returns the Attempt of a claimed job. mu is the ledger's.
-func newAttempt(e *env, mu *sync.Mutex, job jobtype.Job) *Attempt {
-	a := &Attempt{env: e, mu: mu, job: job, handler: e.handlers[job.Kind]}
+// newAttempt returns the Attempt of a claimed job.
+func newAttempt(e *env, job jobtype.Job) *Attempt {
+	a := &Attempt{env: e, job: job, handler: e.handlers[job.Kind]}
 	e.settings.Settings(job.Kind, a.handler.Settings).Fill(&a.job)
 	a.job.SetHolder(a)
 	return a
@@ -166,7 +164,7 @@ func (a *Attempt) clock() {
 	if timeout <= 0 {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.env.mu.Lock()
+	defer a.env.mu.Unlock()
 	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, jobtype.ErrTimeout)
 }

@@ -229,7 +229,7 @@ func (c *cycle) claimedAttempts(out *engine.Outcome) [][]*Attempt {
 			row, limitKey := row(j)
 			job := jobrow.Claimed(row, queue, c.worker, out.Now, out.Now.Add(env.config.Lease))
 			job.LimitKey = limitKey
-			lists[i][j] = newAttempt(env, &c.committer.ledger.mu, job)
+			lists[i][j] = newAttempt(env, job)
 		}
 	}
 	for i, rows := range out.Claimed {

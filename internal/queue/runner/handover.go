@@ -74,7 +74,7 @@ func (h *handover) claimColumns(now time.Time) *engine.Claim {
 
 // attempt returns the Attempt of the job that was inserted with a claim of that time.
 func (h *handover) attempt(in engine.Insert, now time.Time) *Attempt {
-	return newAttempt(h.to.env, &h.to.ledger.mu, jobrow.Claimed(in.Claim.Row, in.Job.Queue, h.worker, now, now.Add(h.to.env.config.Lease)))
+	return newAttempt(h.to.env, jobrow.Claimed(in.Claim.Row, in.Job.Queue, h.worker, now, now.Add(h.to.env.config.Lease)))
 }
 
 // runJob dispatches a job that the run's worker has claimed.

@@ -99,7 +99,7 @@ func TestQueueThatDeclines(t *testing.T) {
 			time.Sleep(time.Nanosecond)
 		}
 		h := s.receiver.reserveSlot("k", "q")
-		claimed := newAttempt(s.env, &s.ledger.mu, jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
+		claimed := newAttempt(s.env, jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
 		h.runJob(claimed)
 		if h.release(); l.handover.declined != 0 {
 			t.Errorf("it has declined %d jobs in a row", l.handover.declined)
@@ -120,7 +120,7 @@ func TestEndOfAHandoverIsTold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := restingRun(t)
 			h := s.receiver.reserveSlot("k", "q")
-			h.runJob(newAttempt(s.env, &s.ledger.mu, jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())))
+			h.runJob(newAttempt(s.env, jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())))
 			synctest.Wait() // the handler has returned
 			close(s.env.finished)
 			<-s.ledger.changed

@@ -19,8 +19,8 @@ func (a *Attempt) SetResult(v any) error {
 	if err != nil {
 		return fmt.Errorf("job %d: %w", a.job.ID, err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.env.mu.Lock()
+	defer a.env.mu.Unlock()
 	a.result = &data
 	return nil
 }
@@ -84,8 +84,8 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	if err := made.Conclude(ctx, q, params.Now); err != nil {
 		return core.EndFirst(ctx, err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.env.mu.Lock()
+	defer a.env.mu.Unlock()
 	a.completed = true
 	return nil
 }
@@ -110,9 +110,9 @@ func (a *Attempt) Withhold(ctx context.Context, text string) (withheld string, e
 	if a.env.cipher != nil {
 		return jobtype.Encrypted, nil
 	}
-	a.mu.Lock()
+	a.env.mu.Lock()
 	result := a.result
-	a.mu.Unlock()
+	a.env.mu.Unlock()
 	err = a.env.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		withheld, err = lifecycle.Withhold(ctx, q, &a.job, result, text)
 		return err

@@ -82,6 +82,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 
 func newRun(e *env, o Options) *run {
 	l := newLedger()
+	e.mu = &l.mu
 	p := &presence{env: e, name: e.config.Name}
 	rollup := maintenance.NewRollup(o.Scope, e.log, e.notes, e.config.HistoryNames)
 	p.rescuer = &maintenance.Rescuer{

@@ -25,7 +25,7 @@ func runOf(t *testing.T, store engine.Store, config Config, queues map[string]in
 
 // attemptOf returns an attempt of the run.
 func (r *run) attemptOf(row db.ClaimJobsRow) *Attempt {
-	return newAttempt(r.env, &r.ledger.mu, jobrow.Claimed(row, jobtype.DefaultQueue, 1, time.Now(), time.Now()))
+	return newAttempt(r.env, jobrow.Claimed(row, jobtype.DefaultQueue, 1, time.Now(), time.Now()))
 }
 
 // A fence that SQL invalidated and reused belongs to another attempt.
