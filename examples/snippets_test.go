@@ -144,7 +144,7 @@ func lacking(block, source string) (line string, found int) {
 // sqlTests says which test runs the SQL of a page.
 var sqlTests = map[string]string{
 	"docs/sql.md": "TestContractRuns", "docs/unique.md": "TestContractRuns",
-	"docs/schedules.md": "TestSQLSnippets", "docs/languages.md": "TestSQLSnippets", "docs/settings.md": "TestSQLSnippets",
+	"docs/schedules.md": "TestSQLSnippets", "docs/languages.md": "TestSQLSnippets", "docs/settings.md": "TestSQLSnippets", "docs/limits.md": "TestSQLSnippets",
 	"docs/postgres.md":     "TestSQLOfPostgres",
 	"docs/changing-sql.md": "TestExamplesOfThePage of internal/test/trial",
 	"docs/queries.md":      "TestQueriesForOperators",
