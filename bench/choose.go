@@ -33,7 +33,7 @@ func choose(s settings, all []workload, contenders []contender, out io.Writer) [
 				continue
 			}
 			for _, system := range contenders {
-				if system.engine == engine && s.systems.MatchString(system.name) && takesPart(system, w, out) {
+				if system.engine == engine && s.asksFor(system) && takesPart(system, w, out) {
 					c.systems = append(c.systems, system)
 				}
 			}
@@ -43,6 +43,11 @@ func choose(s settings, all []workload, contenders []contender, out io.Writer) [
 		}
 	}
 	return chosen
+}
+
+// asksFor reports whether the command line asks for a system, by its name or with its settings.
+func (s settings) asksFor(c contender) bool {
+	return s.systems.MatchString(c.name) || s.systems.MatchString(c.name+", "+c.settings)
 }
 
 func takesPart(c contender, w workload, out io.Writer) bool {

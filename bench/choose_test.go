@@ -42,6 +42,8 @@ func TestChoose(t *testing.T) {
 		{"-run third", []string{"SQLite third: a"}}, // asked for by name
 		{"-run ^PostgreSQL", []string{"PostgreSQL first: c", "PostgreSQL second: d"}},
 		{"-system ^b$", []string{"SQLite first: b"}},
+		{"-system ^b,.default$", []string{"SQLite first: b"}}, // in these settings
+		{"-system ^b,.best$", nil},
 		{"-run second -system b", nil},
 	} {
 		s, err := parse(strings.Fields(c.arguments))
