@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -202,4 +203,44 @@ func TestAnEndOfUnknownOutcomeIsWrittenAgain(t *testing.T) {
 	if wrong != 0 {
 		t.Errorf("%d counts were wrong", wrong)
 	}
+}
+
+// A lone insert commits itself. Whatever fails, and whenever, an acknowledged job is there after the death of the process, and a job whose
+// insert has failed without doubt is not.
+func TestALoneInsertUnderEachFault(t *testing.T) {
+	for _, durability := range []Durability{Normal, Full} {
+		disk, store, client := failing(t, WithDurability(durability))
+		for kind := faultvfs.Read; kind <= faultvfs.LockShared; kind++ {
+			for _, fault := range []faultvfs.Fault{faultvfs.Fail, faultvfs.Full, faultvfs.Short} {
+				for at := 1; fault.Fits(kind); at++ {
+					disk.Arm(faultvfs.Plan{Kind: kind, At: at, Fault: fault})
+					name := fmt.Sprintf("%s %s %d, durability %v", kind, fault, at, durability)
+					_, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}"), jobs.UserID(name))
+					hits := disk.Disarm().Hits
+					n := len(jobsOf(t, afterDeath(t, store.path), name))
+					switch {
+					case err == nil && n != 1:
+						t.Errorf("%s: the enqueue was acknowledged, and %d jobs are there", name, n)
+					case err != nil && !errors.Is(err, jobs.ErrUnknownOutcome) && n != 0:
+						t.Errorf("%s: the enqueue gives %v, and %d jobs are there", name, err, n)
+					}
+					if hits == 0 {
+						break
+					}
+				}
+			}
+		}
+		enqueue(t, client, "after")
+	}
+}
+
+// jobsOf returns the ids of a user's jobs.
+func jobsOf(t *testing.T, client *jobs.Client, user string) (ids []int64) {
+	t.Helper()
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{UserID: user})
+	must(t, err)
+	for _, job := range list {
+		ids = append(ids, job.ID)
+	}
+	return ids
 }
