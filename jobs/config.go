@@ -52,8 +52,8 @@ type Config struct {
 
 	// Ahead is the largest number of jobs of each queue to claim, where jobs are short, before a slot is free for them, so that no slot
 	// waits for the database: 4 for each slot, but at most 1000, when 0, and none when negative. More of them make a worker's transactions
-	// longer. A job that has waited for 100 ms is released, and its claim does not count. Nor does the end of the process count as an
-	// attempt of a job that may not have started.
+	// longer. A job that has waited for 100 ms is released, and its claim does not count. Nor does the first end of a process count as an
+	// attempt of a job that was claimed with more jobs than free slots. No job waits with OnBootFailed, or with MaxCrashes 1.
 	Ahead int
 
 	// Name is the worker's name among the live ones; host, process id and a random part when empty.
