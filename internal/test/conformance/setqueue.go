@@ -92,7 +92,7 @@ func testSetQueueBeforeRun(f *fixture) {
 // The number of handlers that run at once follows.
 func testSetQueueSlots(f *fixture) {
 	started, release := make(chan struct{}, 100), make(chan struct{}, 100)
-	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", func(context.Context, jobs.Job) error {
+	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}, Ahead: -1}, on("k", func(context.Context, jobs.Job) error {
 		started <- struct{}{}
 		<-release
 		return nil
