@@ -71,7 +71,7 @@ finish_status() {
 # The status guard of changes by people: retry, cancel, delete.
 manage_status() {
     change sql/queries/manage.sql "s/ AND status IN \('failed', 'cancelled', 'scheduled'\)//" \
-        "s/ AND status IN \('scheduled', 'pending'\)//" "s/ AND $(column status) = 'running'//" "s/ AND status NOT IN \('running', 'deleted'\)//"
+        "s/ AND status IN \('scheduled', 'waiting', 'pending'\)//" "s/ AND $(column status) = 'running'//" "s/ AND status NOT IN \('running', 'deleted'\)//"
     generate
 }
 
@@ -237,7 +237,7 @@ postgres_standby() { change jobs/postgres/standby.go 's/notice\.Routine == stand
 postgres_standby_found() { change jobs/postgres/transact.go 's/return t\.synchronous \&\& !t\.cycle/return false/'; }
 
 # A commit that the server still works on is not given up.
-postgres_commit_hangs() { change jobs/postgres/silence.go 's/if w\.hangs\(w\) \{/if false {/'; }
+postgres_commit_hangs() { change jobs/postgres/silence.go 's/if w\.commit\.hangs\(w\) \{/if false {/'; }
 
 # The jobs of a commit with an unknown outcome are released.
 postgres_strays() { change internal/queue/runner/heartbeat.go 's/return h\.orphans\.release\(ctx, held\)/return nil/'; }
