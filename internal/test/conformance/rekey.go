@@ -130,7 +130,7 @@ func testRekeyBesideWorkers(f *fixture) {
 	for id := int64(1); id <= n; id++ {
 		job, err := only.Get(f.ctx, id)
 		f.must(err)
-		if job.Status != jobs.StatusDone || job.Attempt != 1 || !strings.Contains(string(job.Payload), planted) || string(job.Result) != `"`+planted+`"` {
+		if job.Status != jobs.StatusDone || job.Counted() != 1 || !strings.Contains(string(job.Payload), planted) || string(job.Result) != `"`+planted+`"` {
 			f.Errorf("job %d is %+v", id, job)
 		}
 	}

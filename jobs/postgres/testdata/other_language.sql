@@ -1,9 +1,9 @@
 INSERT INTO sqluice_jobs (kind, payload) VALUES ('k', '{"n": 1}');
 INSERT INTO sqluice_jobs (kind, payload, unique_key) VALUES ('k', '1', 'u')
-ON CONFLICT (kind, unique_key) WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'pending', 'running')
+ON CONFLICT (kind, unique_key) WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'waiting', 'pending', 'running')
 DO NOTHING;
 INSERT INTO sqluice_jobs (kind, payload, unique_key) VALUES ('k', '2', 'u')
-ON CONFLICT (kind, unique_key) WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'pending', 'running')
+ON CONFLICT (kind, unique_key) WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'waiting', 'pending', 'running')
 DO NOTHING;
 INSERT INTO sqluice_jobs (kind, start_by) VALUES ('late', CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) - 1000000);
 INSERT INTO sqluice_jobs (kind) VALUES ('paused');
