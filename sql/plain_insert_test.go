@@ -85,7 +85,7 @@ func TestBoundsAreThoseOfPackageJobs(t *testing.T) {
 		{"unique_key", []any{nil, "a", key}, []any{"", key + "x"}},
 		{"request_id", []any{nil, "a", key}, []any{"", key + "x"}},
 		{"user_id", []any{nil, "a", key}, []any{"", key + "x"}},
-		{"status", statuses(), []any{"", "Pending", "waiting", "pending ", nil}},
+		{"status", statuses(), []any{"", "Pending", "paused", "pending ", nil}},
 		{"payload", []any{`{}`, `null`, ` [1, "x"] `}, []any{"", "{", "hello", "{'a': 1}", "1 2", nil}},
 		{"tags", []any{nil, `["a"]`}, []any{"", "a"}},
 		{"metadata", []any{nil, `{"a":1}`}, []any{"", "a"}},

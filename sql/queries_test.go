@@ -95,7 +95,7 @@ var hot = map[string]string{
 	"GetPruneStep": "",
 
 	// They read its first entry.
-	"GetNextRunAfter": "sqluice_jobs_due", "ClaimJobs": "sqluice_jobs_due", "EnqueueClaimedJob": "sqluice_jobs_due", "ListPendingQueues": "sqluice_jobs_claim",
+	"GetNextRunAfter": "sqluice_jobs_due sqluice_jobs_limited_due", "ClaimJobs": "sqluice_jobs_due", "EnqueueClaimedJob": "sqluice_jobs_due", "ListPendingQueues": "sqluice_jobs_claim",
 
 	// They look at every running job: few, whatever else the table holds.
 	"CountCrashes":      "sqluice_jobs_running",
@@ -140,7 +140,7 @@ func TestHotQueriesScanNoJobs(t *testing.T) {
 		plan := sqlitePlan(t, pool, s)
 		for _, step := range plan {
 			scan := scanStep.FindStringSubmatch(strings.TrimSpace(step))
-			if scan != nil && slices.Contains(names, scan[1]) && (scan[2] == "" || scan[2] != allowed) {
+			if scan != nil && slices.Contains(names, scan[1]) && !slices.Contains(strings.Fields(allowed), scan[2]) {
 				t.Errorf("%s walks through jobs (%s):\n%s", s.Name, strings.TrimSpace(step), strings.Join(plan, "\n"))
 			}
 		}
@@ -173,7 +173,7 @@ func TestHotQueriesHaveIndexesOnPostgreSQL(t *testing.T) {
 			t.Errorf("%s has no index on jobs:\n%s", s.Name, text)
 		}
 		for _, scan := range indexScan.FindAllStringSubmatch(text, -1) {
-			if condition := scan[2]; condition == "" && scan[1] != allowed {
+			if condition := scan[2]; condition == "" && !slices.Contains(strings.Fields(allowed), scan[1]) {
 				t.Errorf("%s reads the whole index %s:\n%s", s.Name, scan[1], text)
 			}
 		}

@@ -128,7 +128,8 @@ CREATE TABLE sqluice_jobs (
     started_at          INTEGER,                       -- when the last attempt began
     finished_at         INTEGER,                       -- when the job was done, failed or was cancelled
     updated_at          INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000), prefetched
-    INTEGER /* the attempt that was claimed with others before a slot was free for each: a running job may not have started */, limit_key TEXT CONSTRAINT a_job_with_a_limit_key_is_scheduled_first
+    INTEGER /* the attempt that was claimed with others before a slot was free for each: a running job may not have started */, limit_key
+    TEXT CONSTRAINT a_job_with_a_limit_key_is_scheduled_first
     CHECK (limit_key IS NULL OR length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0 AND status <> 'pending'),
     -- The rules.
     CONSTRAINT id_is_from_1_to_9007199254740991 CHECK (id BETWEEN 1 AND 9007199254740991),

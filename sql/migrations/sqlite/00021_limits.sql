@@ -2,7 +2,8 @@
 -- Limits: how many jobs of a kind and a key run at once, and how many of them start in a time, in all processes together. A job with a
 -- limit_key is never pending. Once due it is waiting, until a claim finds room for its key. An INSERT adds it scheduled, which is the
 -- default. An empty key is the one of the jobs of a kind that name none.
-ALTER TABLE sqluice_jobs ADD COLUMN limit_key TEXT CONSTRAINT a_job_with_a_limit_key_is_scheduled_first
+ALTER TABLE sqluice_jobs ADD COLUMN limit_key
+    TEXT CONSTRAINT a_job_with_a_limit_key_is_scheduled_first
     CHECK (limit_key IS NULL OR length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0 AND status <> 'pending');
 
 -- SQLite changes no CHECK. Its documentation names this way for a CHECK that becomes wider, whose rows stay as they are.
