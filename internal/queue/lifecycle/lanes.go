@@ -87,7 +87,7 @@ func closeKeys(ctx context.Context, q db.Querier, t *Transitions) error {
 
 func compareKeys(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
 
-// endedKeys returns the kinds and limit keys of the attempts that ended, each once. CompleteTx records no such transition: the one of an
+// endedKeys returns the kinds and limit keys of the attempts that ended. CompleteTx records no such transition: the one of an
 // end that was recorded before follows.
 func endedKeys(made []repeated) (keys [][2]string) {
 	for _, m := range made {
@@ -95,8 +95,7 @@ func endedKeys(made []repeated) (keys [][2]string) {
 			keys = append(keys, [2]string{m.Job.Kind, m.Job.Limit.key})
 		}
 	}
-	slices.SortFunc(keys, compareKeys)
-	return slices.Compact(keys)
+	return keys
 }
 
 // jsonKeys returns a list of kinds and keys, each once, as the statements take it.

@@ -71,19 +71,17 @@ func (f *finisher) write(ctx context.Context, e *End) (n int64, to jobtype.Statu
 			to = jobtype.StatusScheduled
 		}
 	}
-	if throttled := e.Throttle && e.Job.LimitKey != nil; throttled {
+	throttled := e.Throttle && e.Job.LimitKey != nil
+	if throttled {
 		back.RunAfter, to = nil, ready(e) // the job keeps its place
-		defer func() {
-			if n > 0 {
-				f.made.closeKey(e.Job.Kind, *e.Job.LimitKey, f.dueAfter(e.Delay))
-			}
-		}()
 	}
 	if e.Fate == FateRetry {
 		back.Uncounted, back.LastError = 0, &e.Message
 	}
 	back.Status = string(to)
-	n, err = f.q.ReturnJob(ctx, back)
+	if n, err = f.q.ReturnJob(ctx, back); n > 0 && throttled {
+		f.made.closeKey(e.Job.Kind, *e.Job.LimitKey, f.dueAfter(e.Delay))
+	}
 	return n, to, err
 }
 
