@@ -56,7 +56,10 @@ type Promote struct {
 }
 
 // IsDue reports whether a scheduled job is due at a time.
-func (p Promote) IsDue(now time.Time) bool { return p.Due != 0 && p.Due <= core.Micros(now) }
+func (p Promote) IsDue(now time.Time) bool { return IsDue(p.Due, now) }
+
+// IsDue reports whether a time, in microseconds, has come; 0 is no time.
+func IsDue(at int64, now time.Time) bool { return at != 0 && at <= core.Micros(now) }
 
 // Params returns the parameters of the statement for due jobs.
 func (p Promote) Params(now time.Time) db.PromoteDueJobsParams {

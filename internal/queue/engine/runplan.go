@@ -89,7 +89,7 @@ func promote(ctx context.Context, q db.Querier, p Plan, out *Outcome) (err error
 	if !p.Look {
 		return nil
 	}
-	if err := look(ctx, q, out); err != nil || p.Promote.N == 0 || !(Promote{Due: out.Next.RunAfter}).IsDue(out.Now) {
+	if err := look(ctx, q, out); err != nil || p.Promote.N == 0 || !IsDue(out.Next.RunAfter, out.Now) {
 		return err
 	}
 	out.Due = true

@@ -163,7 +163,7 @@ func (c *cycle) enginePlan(now time.Time) engine.Plan {
 // waiting before that, and so does the lock on the lanes of all these jobs come in one order.
 func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err error) {
 	c.turn.reset(now)
-	if c.turn.limited = c.turn.plan.limited; c.turn.limited {
+	if c.turn.plan.limited {
 		if c.turn.waiting, err = lifecycle.PromoteLimited(ctx, q, now, promoteMost, c.turn.made); err != nil {
 			return err
 		}

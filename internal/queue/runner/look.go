@@ -56,10 +56,7 @@ type further struct {
 func (f *further) limited() time.Time { return core.Time(f.read.Limited) }
 
 // isDue reports whether a job with a limit key is due at a time.
-func (f *further) isDue(now time.Time) bool { return isDue(f.read.Limited, now) }
-
-// isDue reports whether a time, in microseconds, has come; 0 is no time.
-func isDue(at int64, now time.Time) bool { return at != 0 && at <= core.Micros(now) }
+func (f *further) isDue(now time.Time) bool { return engine.IsDue(f.read.Limited, now) }
 
 // notice records whether notifications of jobs lead to claims.
 type notice struct {
@@ -162,7 +159,7 @@ func (o *lookout) peek(ctx context.Context, wants map[string]int64) (found bool,
 		if read, err = q.GetNextRunAfter(ctx); err != nil {
 			return err
 		}
-		due = isDue(read.RunAfter, store.Now()) || isDue(read.Limited, store.Now())
+		due = engine.IsDue(read.RunAfter, store.Now()) || engine.IsDue(read.Limited, store.Now())
 		if claimable, further, err = o.sourceQueues(ctx, q, read, queues); err != nil {
 			return err
 		}
@@ -332,7 +329,7 @@ func (o *lookout) learnFrom(t *turn, behind bool) {
 		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
 		// back. An overdue locked job must not set the timer.
 		again := o.env.store.Now().Add(min(lookSoonest<<min(o.misses, 10), lookLast))
-		if next.IsZero() || next.After(again) || t.promoted == 0 && (t.promote > 0 || t.limited) {
+		if next.IsZero() || next.After(again) || t.promoted == 0 && (t.promote > 0 || p.limited) {
 			next = again
 		}
 		o.misses++

@@ -83,8 +83,7 @@ type turn struct {
 	lost     []*lifecycle.End
 	promote  int64 // the largest number of jobs that the promotion could promote; 0: it did not run
 	promoted int64
-	limited  bool  // jobs with a limit key were due
-	waiting  int64 // the number of these that became waiting; part of promoted
+	waiting  int64 // the number of jobs with a limit key that became waiting; part of promoted
 	claimed  []*Attempt
 	more     map[string]bool // queues in which another claim may find something
 	short    map[string]bool // queues with fewer claimed jobs than wanted, but some
