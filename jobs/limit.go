@@ -173,7 +173,7 @@ func (c *Client) changeLimit(
 	return changed && err == nil, err
 }
 
-// Limits returns the limits in force, by kind and key: those that were set, and those that programs declare.
+// Limits returns the limits in force by kind and key, set and declared ones.
 func (c *Client) Limits(ctx context.Context) ([]LimitInfo, error) {
 	rows, err := core.Value(ctx, c.scope().Read, func(ctx context.Context, q db.Querier) ([]db.ListLimitsRow, error) { return q.ListLimits(ctx) })
 	if err != nil {

@@ -245,8 +245,8 @@ type ListLimitsRow struct {
 	Waiting  int64  `json:"waiting"`
 }
 
-// ListLimits lists the limits that people have set, and those that programs declare, by kind and key, with the number of running and of
-// waiting jobs of the key: of all keys of the kind when it is empty. set_at is 0 for a declared limit.
+// ListLimits lists set and declared limits by kind and key, with the number of running and of waiting jobs of the key: of all keys of
+// the kind when it is empty. set_at is 0 for a declared limit.
 func (q *Queries) ListLimits(ctx context.Context) ([]ListLimitsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listLimits)
 	if err != nil {
@@ -300,8 +300,7 @@ type ListReadyLanesRow struct {
 	Priority int64  `json:"priority"`
 }
 
-// ListReadyLanes lists up to n lanes of a queue and of kinds, a JSON list, that are ready: of a higher priority first, then those that
-// have been ready for longer.
+// ListReadyLanes lists up to n ready lanes of a queue and of kinds, a JSON list: by priority, the highest first, then the longest ready first.
 func (q *Queries) ListReadyLanes(ctx context.Context, arg ListReadyLanesParams) ([]ListReadyLanesRow, error) {
 	rows, err := q.db.QueryContext(ctx, listReadyLanes,
 		arg.Kinds,

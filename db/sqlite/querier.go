@@ -353,8 +353,8 @@ type Querier interface {
 	// ListLaneTimes lists the pairs of a queue and a kind, of two JSON lists, that have lanes, each with the first time at which one of them is
 	// ready.
 	ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]ListLaneTimesRow, error)
-	// ListLimits lists the limits that people have set, and those that programs declare, by kind and key, with the number of running and of
-	// waiting jobs of the key: of all keys of the kind when it is empty. set_at is 0 for a declared limit.
+	// ListLimits lists set and declared limits by kind and key, with the number of running and of waiting jobs of the key: of all keys of
+	// the kind when it is empty. set_at is 0 for a declared limit.
 	ListLimits(ctx context.Context) ([]ListLimitsRow, error)
 	// ListLiveDeclarations lists what live workers declare of a subject, of one name unless that is NULL: a row for each worker.
 	ListLiveDeclarations(ctx context.Context, arg ListLiveDeclarationsParams) ([]ListLiveDeclarationsRow, error)
@@ -376,8 +376,7 @@ type Querier interface {
 	// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
 	// kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
 	ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error)
-	// ListReadyLanes lists up to n lanes of a queue and of kinds, a JSON list, that are ready: of a higher priority first, then those that
-	// have been ready for longer.
+	// ListReadyLanes lists up to n ready lanes of a queue and of kinds, a JSON list: by priority, the highest first, then the longest ready first.
 	ListReadyLanes(ctx context.Context, arg ListReadyLanesParams) ([]ListReadyLanesRow, error)
 	// ListRefusals lists what the database refuses to do with a job.
 	ListRefusals(ctx context.Context, jobID int64) ([]Refusal, error)

@@ -106,10 +106,10 @@ func tables() []string {
 	}
 }
 
-// settingsView is the view that statements read.
+// settingsView is the view of the settings of kinds.
 const settingsView = "sqluice_kind_settings"
 
-// limitsView is the other one.
+// limitsView is the view of declared limits.
 const limitsView = "sqluice_declared_limits"
 
 // tableReference matches the queue's tables and its view where a statement reads or writes them: nowhere else does one of their names

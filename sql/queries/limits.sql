@@ -10,8 +10,8 @@ ON CONFLICT (kind, limit_key) DO UPDATE SET running = excluded.running, starts =
 DELETE FROM sqluice_limits WHERE kind = @kind AND limit_key = @limit_key;
 
 -- name: ListLimits :many
--- ListLimits lists the limits that people have set, and those that programs declare, by kind and key, with the number of running and of
--- waiting jobs of the key: of all keys of the kind when it is empty. set_at is 0 for a declared limit.
+-- ListLimits lists set and declared limits by kind and key, with the number of running and of waiting jobs of the key: of all keys of
+-- the kind when it is empty. set_at is 0 for a declared limit.
 SELECT i.kind, i.limit_key, i.running, i.starts, i.period, i.burst, i.set_at,
        (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = i.kind AND r.limit_key IS NOT NULL AND r.status = 'running'
           AND (r.limit_key = i.limit_key OR i.limit_key = '')) AS active,

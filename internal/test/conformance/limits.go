@@ -190,7 +190,7 @@ func testLimitPriority(f *fixture) {
 		order = append(order, job.Priority)
 		return nil
 	}
-	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}, Ahead: 0},
+	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}},
 		onTenants(kind, func(_ context.Context, job jobs.Job, _ string) error { return note(job) }),
 		on("keyless", func(_ context.Context, job jobs.Job) error { return note(job) }))
 	if !slices.Equal(order, []int{5, 4, 3, 2, 1, 0}) {

@@ -51,8 +51,7 @@ ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_l
     priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END;
 
 -- name: ListReadyLanes :many
--- ListReadyLanes lists up to n lanes of a queue and of kinds, a JSON list, that are ready: of a higher priority first, then those that
--- have been ready for longer.
+-- ListReadyLanes lists up to n ready lanes of a queue and of kinds, a JSON list: by priority, the highest first, then the longest ready first.
 SELECT l.kind, l.limit_key, l.priority FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.priority, i.ready_at FROM sqluice_lanes AS i

@@ -37,8 +37,7 @@ ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_l
     priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END;
 
 -- name: ListReadyLanes :many
--- ListReadyLanes lists up to n lanes of a queue and of kinds, a JSON list, that are ready: of a higher priority first, then those that
--- have been ready for longer.
+-- ListReadyLanes lists up to n ready lanes of a queue and of kinds, a JSON list: by priority, the highest first, then the longest ready first.
 SELECT l.kind, l.limit_key, l.priority FROM json_each(CAST(@kinds AS TEXT)) AS k CROSS JOIN sqluice_lanes AS l
 WHERE l.queue = @queue AND l.kind = k.value AND l.ready_at IS NOT NULL AND l.ready_at <= CAST(@now AS BIGINT)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
