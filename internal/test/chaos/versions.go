@@ -21,7 +21,7 @@ import (
 
 // laneVersions replaces the processes of a service by those of its next release, one after the other, while both enqueue and work. The next
 // release has another version of the payloads, another schedule, and in half of the rounds a new key and another name of the kind. The old
-// one is, unless it comes back, a build from before the last migration, which comes meanwhile. Processes are killed, an old one is restarted among new ones, and
+// one is, unless it comes back or does not run on the new schema, a build from before the last migration, which comes meanwhile. Processes are killed, an old one is restarted among new ones, and
 // half of the rounds go back to the old release and forward again. Each job is run by a process that knows its kind, version and key;
 // only crashes are charged; the schedule is that of the newest release that lives, and loses or doubles no tick.
 func laneVersions() lane {
@@ -130,6 +130,9 @@ func (r *rollout) run(ctx context.Context) error {
 		return err
 	}
 	r.client = jobs.New(r.client.Store(), jobs.WithCipher(all)).Revealed()
+	if err := r.chooseOld(ctx); err != nil {
+		return err
+	}
 	if err := r.migrateBack(ctx); err != nil {
 		return err
 	}
@@ -146,6 +149,18 @@ func (r *rollout) run(ctx context.Context) error {
 		return err
 	}
 	return r.finish(ctx)
+}
+
+// chooseOld makes this program the old one where that of before does not run on this schema: it would end at the migration, as lane 10 checks.
+func (r *rollout) chooseOld(ctx context.Context) error {
+	if r.before.program == "" {
+		return nil
+	}
+	found, err := engine.StoreOf(r.client.Store()).Migrations().Schema(ctx)
+	if err == nil && (found.RunsFrom == 0 || found.RunsFrom > r.before.schema) {
+		r.before = earlier{}
+	}
+	return err
 }
 
 // migrateBack takes the schema back to that of the old program.
