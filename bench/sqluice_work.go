@@ -16,6 +16,7 @@ func newRunner(client *jobs.Client, t task, retention jobs.Retention, start func
 	runner, err := jobs.NewRunner(client, jobs.Config{
 		Queues:    map[string]int{jobs.DefaultQueue: t.Concurrency},
 		Retention: retention,
+		Ahead:     t.Ahead,
 		Logger:    slog.New(complaints),
 	})
 	if err != nil {
