@@ -97,6 +97,13 @@ func (q timed) AddSensitiveFields(ctx context.Context, arg AddSensitiveFieldsPar
 	return value, err
 }
 
+func (q timed) AdoptPendingJobs(ctx context.Context, arg AdoptPendingJobsParams) ([]AdoptPendingJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.AdoptPendingJobs(ctx, arg)
+	q.hook("AdoptPendingJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.AdvanceSchedule(ctx, arg)
@@ -213,6 +220,13 @@ func (q timed) CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJob
 	began := time.Now()
 	value, err := q.own.CountRunningJobsPerWorker(ctx)
 	q.hook("CountRunningJobsPerWorker", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) CountWholeLimits(ctx context.Context, arg CountWholeLimitsParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.CountWholeLimits(ctx, arg)
+	q.hook("CountWholeLimits", time.Since(began), err)
 	return value, err
 }
 
@@ -472,6 +486,13 @@ func (q timed) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParam
 	began := time.Now()
 	value, err := q.own.EnqueueKeylessJob(ctx, arg)
 	q.hook("EnqueueKeylessJob", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) EnqueueLimitedJobs(ctx context.Context, arg EnqueueLimitedJobsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.EnqueueLimitedJobs(ctx, arg)
+	q.hook("EnqueueLimitedJobs", time.Since(began), err)
 	return value, err
 }
 
@@ -783,6 +804,13 @@ func (q timed) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	return value, err
 }
 
+func (q timed) ListAdoptableQueues(ctx context.Context, arg ListAdoptableQueuesParams) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.ListAdoptableQueues(ctx, arg)
+	q.hook("ListAdoptableQueues", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListAllLanes(ctx context.Context) ([]Lane, error) {
 	began := time.Now()
 	value, err := q.own.ListAllLanes(ctx)
@@ -864,6 +892,13 @@ func (q timed) ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]in
 	began := time.Now()
 	value, err := q.own.ListDueJobIDs(ctx, arg)
 	q.hook("ListDueJobIDs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListDueLimitedJobIDs(ctx context.Context, arg ListDueLimitedJobIDsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListDueLimitedJobIDs(ctx, arg)
+	q.hook("ListDueLimitedJobIDs", time.Since(began), err)
 	return value, err
 }
 
@@ -1025,6 +1060,13 @@ func (q timed) ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]Li
 	began := time.Now()
 	value, err := q.own.ListLaneTimes(ctx, arg)
 	q.hook("ListLaneTimes", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListLimitedKinds(ctx context.Context) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.ListLimitedKinds(ctx)
+	q.hook("ListLimitedKinds", time.Since(began), err)
 	return value, err
 }
 
@@ -1224,6 +1266,13 @@ func (q timed) LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) ([]
 	return value, err
 }
 
+func (q timed) LockWholeLimits(ctx context.Context, arg LockWholeLimitsParams) ([]LockWholeLimitsRow, error) {
+	began := time.Now()
+	value, err := q.own.LockWholeLimits(ctx, arg)
+	q.hook("LockWholeLimits", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) MendPauses(ctx context.Context, arg MendPausesParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.MendPauses(ctx, arg)
@@ -1315,6 +1364,13 @@ func (q timed) PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParam
 	return value, err
 }
 
+func (q timed) PromoteListedLimitedJobs(ctx context.Context, arg PromoteListedLimitedJobsParams) ([]PromoteListedLimitedJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.PromoteListedLimitedJobs(ctx, arg)
+	q.hook("PromoteListedLimitedJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) PutOffJob(ctx context.Context, arg PutOffJobParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.PutOffJob(ctx, arg)
@@ -1340,6 +1396,13 @@ func (q timed) ReadLimits(ctx context.Context, arg string) ([]ReadLimitsRow, err
 	began := time.Now()
 	value, err := q.own.ReadLimits(ctx, arg)
 	q.hook("ReadLimits", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ReadWholeLimits(ctx context.Context, arg ReadWholeLimitsParams) ([]ReadWholeLimitsRow, error) {
+	began := time.Now()
+	value, err := q.own.ReadWholeLimits(ctx, arg)
+	q.hook("ReadWholeLimits", time.Since(began), err)
 	return value, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
+	"github.com/sqluice/sqluice/internal/queue/limits"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 )
 
@@ -129,7 +130,7 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	for _, name := range append([]string{k.Name}, k.Aliases...) {
 		r.handle(handler{
 			kind: name, queue: k.Queue, settings: k.settings(), retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
-			version: k.Version, limit: k.Limit.values().check(),
+			version: k.Version, limit: limits.Check(k.Limit.values()),
 			declares: k.declares(name),
 			run: func(ctx context.Context, job *Job) error {
 				args := new(T)
@@ -157,7 +158,7 @@ func (k Kind[T]) declares(name string) declare.Settings {
 	}
 	if k.Limit.isBound() {
 		s.Limit = &declare.Limit{
-			Running: k.Limit.Running, Starts: k.Limit.Rate.Starts, Period: k.Limit.Rate.Period.Microseconds(), Burst: k.Limit.Burst,
+			Running: k.Limit.Running, Starts: k.Limit.Rate.Starts, Period: k.Limit.Rate.Period.Microseconds(), Burst: k.Limit.Burst, Weight: k.Limit.Weight,
 		}
 	}
 	if name != k.Name {

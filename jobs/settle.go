@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 )
 
-// settle sets the queue and the priority of a job that leaves them to its kind: the declarations of programs, or else the default. The
+// settle sets the queue, the priority and the limit key of a job that leaves them to its kind: the declarations of programs, or else the default. The
 // client reads them at most once a second.
 func (c *Client) settle(ctx context.Context, e *enqueue) error {
 	if e.isSettled() {
@@ -23,25 +23,28 @@ func (c *Client) settle(ctx context.Context, e *enqueue) error {
 	return nil
 }
 
-// isSettled reports whether the job has a queue and a priority.
-func (e *enqueue) isSettled() bool { return e.queue != "" && e.priority != nil }
+// isSettled reports whether the job has a queue and a priority, and its kind's queue is known, as is then the need for a limit key.
+func (e *enqueue) isSettled() bool { return e.queue != "" && e.priority != nil && e.kinds.queue != "" }
 
-// settle sets the queue and the priority that the job lacks.
+// settle sets the queue and the priority that the job lacks, and an empty limit key where its kind has a limit.
 func (e *enqueue) settle(kind jobrow.Kind) {
 	e.kinds.queue = cmp.Or(kind.Queue, DefaultQueue)
 	e.queue = cmp.Or(e.queue, e.kinds.queue)
 	if e.priority == nil {
 		e.priority = &kind.Priority
 	}
+	if kind.Limited && e.limitKey == nil {
+		e.limitKey = func(int) string { return "" }
+	}
 }
 
-// settled returns a schedule with the queue and the priority of the runner's own kind unless it names them.
+// settled returns a schedule with the queue, the priority and the limit key of the runner's own kind unless it names them.
 func (r *Runner) settled(s Schedule) Schedule {
 	if s.job == nil || s.job.isSettled() {
 		return s
 	}
 	job, own := *s.job, r.settings[s.job.kind]
-	job.settle(jobrow.Kind{Queue: own.Queue, Priority: own.Priority})
+	job.settle(jobrow.Kind{Queue: own.Queue, Priority: own.Priority, Limited: own.Limit != nil})
 	s.job = &job
 	return s
 }

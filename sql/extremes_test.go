@@ -48,10 +48,13 @@ func soundRows() map[string]struct {
 		"sqluice_schedule_ticks": {"schedule", []row{{"tick": early, "outcome": "enqueued", "since": early, "job_id": 1, "replaced_id": 1, "at": early}, {"tick": early, "outcome": "missed", "at": early}}},
 		"sqluice_unique_keys":    {"unique_key", []row{{"kind": "k", "taken_at": early, "until": early, "job_id": 1}}},
 		"sqluice_pauses":         {"kind", []row{{"queue": "q", "paused_at": early, "updated_at": early}, {"paused_at": early, "paused_until": early, "paused_by": "p", "reason": "r", "updated_at": early}}},
-		"sqluice_limits": {"kind", []row{
-			{"limit_key": "a", "running": 2, "set_at": early}, {"limit_key": "", "starts": 10, "period": 1_000_000, "burst": 20, "set_at": early},
+		"sqluice_limits": {"name", []row{
+			{"scope": "kind", "limit_key": "a", "running": 2, "weight": 3, "set_at": early},
+			{"scope": "queue", "limit_key": "", "starts": 10, "period": 1_000_000, "burst": 20, "set_at": early},
 		}},
-		"sqluice_limit_keys": {"kind", []row{{"limit_key": "a"}, {"limit_key": "", "paid_until": early, "closed_until": early}}},
+		"sqluice_limit_keys": {"name", []row{
+			{"scope": "kind", "limit_key": "a"}, {"scope": "total", "limit_key": "", "paid_until": early, "closed_until": early},
+		}},
 		"sqluice_lanes":      {"kind", []row{{"limit_key": "a", "queue": "q", "priority": 0}, {"limit_key": "", "queue": "q", "priority": 1, "ready_at": early}}},
 		"sqluice_declarations": {"name", []row{
 			{"id": strings.Repeat("0", 32), "subject": "kind", "ordinal": 1, "declared_at": early, "seen_at": early},

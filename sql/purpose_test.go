@@ -147,6 +147,38 @@ func TestStatementsAgreeOnClaimable(t *testing.T) {
 	}
 }
 
+// unlimited is the condition that no limit of a whole kind or queue holds a pending job.
+var unlimited = regexp.MustCompile(`/\* unlimited \*/ (NOT )?EXISTS \(SELECT 1 FROM sqluice_limits AS z WHERE z\.limit_key = '' AND z\.name IN \((.+), ([^ ]+)\)\s+` +
+	`AND \(z\.scope = 'queue' AND z\.name = (\S+) OR z\.scope <> 'queue' AND z\.name = (.+)\)\)`)
+
+// pausedKind finds each condition on the pauses of a kind.
+var pausedKind = regexp.MustCompile(`sqluice_pauses AS \w+ WHERE .*\.kind (?:IN \(''|= [^'])`)
+
+// A limit of a whole kind or queue holds for each statement that claims pending jobs, or looks for them, as a pause does. A drain waits for
+// the jobs that it holds.
+func TestStatementsAgreeOnLimits(t *testing.T) {
+	checked := 0
+	for name, text := range written(t) {
+		marks := unlimited.FindAllStringSubmatch(text, -1)
+		for _, m := range marks {
+			if m[2] != m[5] || m[3] != m[4] {
+				t.Errorf("%s asks for a limit of %s and %s, and compares with %s and %s", name, m[2], m[3], m[5], m[4])
+			}
+		}
+		want := len(pausedKind.FindAllString(text, -1))
+		if !strings.Contains(text, "'pending'") || strings.HasSuffix(name, "HasUnfinishedJobs") {
+			want = 0
+		}
+		if len(marks) != want {
+			t.Errorf("%s looks %d times for pauses of a kind whose jobs are pending, and %d times for limits", name, want, len(marks))
+		}
+		checked += want
+	}
+	if checked < 20 {
+		t.Errorf("%d conditions were checked", checked)
+	}
+}
+
 func TestADifferenceInClaimableIsFound(t *testing.T) {
 	const a = `WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS p WHERE p.queue = @queue AND p.kind IN ('', k.value))`
 	const b = `OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_pauses AS x WHERE x.queue = l.value->>0 AND x.kind IN ('', k.value))`

@@ -20,6 +20,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $1 AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $3 AND h.kind = '')
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = $2)
+  AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN ($2, $3)
+      AND (z.scope = 'queue' AND z.name = $3 OR z.scope <> 'queue' AND z.name = $2))
   AND COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL ORDER BY d.run_after LIMIT 1), 9223372036854775807)
       > $4
   AND NOT EXISTS (
@@ -34,6 +36,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
         WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = b.kind
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = $3 AND o.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = b.kind)
+          AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (b.kind, $3)
+              AND (z.scope = 'queue' AND z.name = $3 OR z.scope <> 'queue' AND z.name = b.kind))
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -45,6 +49,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
         WHERE i.status = 'pending' AND i.queue = $3 AND i.kind = f.value->>0
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = $3 AND o.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = f.value->>0)
+          AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (f.value->>0, $3)
+              AND (z.scope = 'queue' AND z.name = $3 OR z.scope <> 'queue' AND z.name = f.value->>0))
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
@@ -321,6 +327,69 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 	var id int64
 	err := row.Scan(&id)
 	return id, err
+}
+
+const enqueueLimitedJobs = `-- name: EnqueueLimitedJobs :many
+INSERT INTO sqluice_jobs (kind, queue, payload, limit_key, status, priority, run_after, start_by, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT $1, $2, e.value->>0, e.value->>1, 'scheduled', $3,
+       $4, $5, $6, $7,
+       $8, $9, $10,
+       $11, $11
+FROM jsonb_array_elements(CAST(CAST($12 AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+ORDER BY e.n
+RETURNING id
+`
+
+type EnqueueLimitedJobsParams struct {
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+	Items       string  `json:"items"`
+}
+
+// EnqueueLimitedJobs adds one job for each item of a JSON list of [payload, limit key], alike in all else; ids rise in their order.
+// No row means that the queue is closed by a move.
+func (q *Queries) EnqueueLimitedJobs(ctx context.Context, arg EnqueueLimitedJobsParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, enqueueLimitedJobs,
+		arg.Kind,
+		arg.Queue,
+		arg.Priority,
+		arg.RunAfter,
+		arg.StartBy,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+		arg.Items,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const getJobIDByRequestID = `-- name: GetJobIDByRequestID :one

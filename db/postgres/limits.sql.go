@@ -10,9 +10,9 @@ import (
 )
 
 const addLimitKeys = `-- name: AddLimitKeys :exec
-INSERT INTO sqluice_limit_keys (kind, limit_key)
-SELECT e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key) DO NOTHING
+INSERT INTO sqluice_limit_keys (scope, name, limit_key)
+SELECT 'kind', e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+ON CONFLICT (scope, name, limit_key) DO NOTHING
 `
 
 // AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
@@ -21,9 +21,73 @@ func (q *Queries) AddLimitKeys(ctx context.Context, keys string) error {
 	return err
 }
 
+const adoptPendingJobs = `-- name: AdoptPendingJobs :many
+UPDATE sqluice_jobs SET updated_at = $1, status = 'waiting', limit_key = ''
+WHERE id = ANY (ARRAY(
+    SELECT c.id FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS q (value)
+    CROSS JOIN jsonb_array_elements_text(CAST(CAST($3 AS TEXT) AS jsonb)) AS k (value)
+    CROSS JOIN LATERAL (
+        SELECT j.id FROM sqluice_jobs AS j
+        WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= $1
+          AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
+              AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT $4
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS c
+    LIMIT $4
+))
+RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority
+`
+
+type AdoptPendingJobsParams struct {
+	Now    int64  `json:"now"`
+	Queues string `json:"queues"`
+	Kinds  string `json:"kinds"`
+	N      int64  `json:"n"`
+}
+
+type AdoptPendingJobsRow struct {
+	Kind     string `json:"kind"`
+	LimitKey string `json:"limit_key"`
+	Queue    string `json:"queue"`
+	Priority int64  `json:"priority"`
+}
+
+// AdoptPendingJobs makes up to n pending jobs of queues and kinds, two JSON lists, waiting that a limit of a whole kind or queue concerns, the
+// best of each first. They get an empty limit key. OpenLanes follows in the same transaction.
+func (q *Queries) AdoptPendingJobs(ctx context.Context, arg AdoptPendingJobsParams) ([]AdoptPendingJobsRow, error) {
+	rows, err := q.db.Query(ctx, adoptPendingJobs,
+		arg.Now,
+		arg.Queues,
+		arg.Kinds,
+		arg.N,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AdoptPendingJobsRow
+	for rows.Next() {
+		var i AdoptPendingJobsRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.LimitKey,
+			&i.Queue,
+			&i.Priority,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const closeLimitKey = `-- name: CloseLimitKey :exec
-INSERT INTO sqluice_limit_keys (kind, limit_key, closed_until) VALUES ($1, $2, $3)
-ON CONFLICT (kind, limit_key) DO UPDATE SET closed_until = CASE
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, closed_until) VALUES ('kind', $1, $2, $3)
+ON CONFLICT (scope, name, limit_key) DO UPDATE SET closed_until = CASE
     WHEN excluded.closed_until > sqluice_limit_keys.closed_until THEN excluded.closed_until ELSE sqluice_limit_keys.closed_until END
 `
 
@@ -37,6 +101,25 @@ type CloseLimitKeyParams struct {
 func (q *Queries) CloseLimitKey(ctx context.Context, arg CloseLimitKeyParams) error {
 	_, err := q.db.Exec(ctx, closeLimitKey, arg.Kind, arg.LimitKey, arg.Until)
 	return err
+}
+
+const countWholeLimits = `-- name: CountWholeLimits :one
+SELECT COUNT(*) AS limits FROM sqluice_limits AS z
+WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value))
+    OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS q (value)))
+`
+
+type CountWholeLimitsParams struct {
+	Kinds  string `json:"kinds"`
+	Queues string `json:"queues"`
+}
+
+// CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
+func (q *Queries) CountWholeLimits(ctx context.Context, arg CountWholeLimitsParams) (int64, error) {
+	row := q.db.QueryRow(ctx, countWholeLimits, arg.Kinds, arg.Queues)
+	var limits int64
+	err := row.Scan(&limits)
+	return limits, err
 }
 
 const deleteEmptyLanes = `-- name: DeleteEmptyLanes :exec
@@ -59,10 +142,10 @@ func (q *Queries) DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesPara
 }
 
 const deleteIdleLimitKeys = `-- name: DeleteIdleLimitKeys :execrows
-DELETE FROM sqluice_limit_keys WHERE (kind, limit_key) IN (
-    SELECT k.kind, k.limit_key FROM sqluice_limit_keys AS k
+DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
+    SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= $1 AND k.closed_until <= $1
-      AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE l.kind = k.kind AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
     LIMIT $2 FOR UPDATE SKIP LOCKED)
 `
 
@@ -82,17 +165,18 @@ func (q *Queries) DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKe
 }
 
 const deleteLimit = `-- name: DeleteLimit :execrows
-DELETE FROM sqluice_limits WHERE kind = $1 AND limit_key = $2
+DELETE FROM sqluice_limits WHERE scope = $1 AND name = $2 AND limit_key = $3
 `
 
 type DeleteLimitParams struct {
-	Kind     string `json:"kind"`
+	Scope    string `json:"scope"`
+	Name     string `json:"name"`
 	LimitKey string `json:"limit_key"`
 }
 
 // DeleteLimit removes a limit that SetLimit has set.
 func (q *Queries) DeleteLimit(ctx context.Context, arg DeleteLimitParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteLimit, arg.Kind, arg.LimitKey)
+	result, err := q.db.Exec(ctx, deleteLimit, arg.Scope, arg.Name, arg.LimitKey)
 	if err != nil {
 		return 0, err
 	}
@@ -128,12 +212,52 @@ func (q *Queries) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) 
 	return kinds, err
 }
 
+const listAdoptableQueues = `-- name: ListAdoptableQueues :many
+SELECT CAST(q.value AS TEXT) AS queue FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS q (value)
+WHERE EXISTS (
+    SELECT 1 FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
+        SELECT j.id FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= $3
+          AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
+              AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+        LIMIT 1
+    ) AS c
+)
+`
+
+type ListAdoptableQueuesParams struct {
+	Queues string `json:"queues"`
+	Kinds  string `json:"kinds"`
+	Now    int64  `json:"now"`
+}
+
+// ListAdoptableQueues lists the queues of a JSON list in which AdoptPendingJobs finds jobs of the kinds, a JSON list.
+func (q *Queries) ListAdoptableQueues(ctx context.Context, arg ListAdoptableQueuesParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, listAdoptableQueues, arg.Queues, arg.Kinds, arg.Now)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var queue string
+		if err := rows.Scan(&queue); err != nil {
+			return nil, err
+		}
+		items = append(items, queue)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listLaneJobs = `-- name: ListLaneJobs :many
 SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
     WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = $2
-    ORDER BY i.priority DESC, i.run_after, i.id LIMIT $3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
+    ORDER BY i.priority DESC, i.run_after, i.id LIMIT $4
 ) AS j
 ORDER BY j.priority DESC, j.run_after, j.id
 `
@@ -141,6 +265,7 @@ ORDER BY j.priority DESC, j.run_after, j.id
 type ListLaneJobsParams struct {
 	Keys  string `json:"keys"`
 	Queue string `json:"queue"`
+	Now   int64  `json:"now"`
 	N     int64  `json:"n"`
 }
 
@@ -151,9 +276,14 @@ type ListLaneJobsRow struct {
 	Priority int64  `json:"priority"`
 }
 
-// ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], the best first.
+// ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], that are not set aside, the best first.
 func (q *Queries) ListLaneJobs(ctx context.Context, arg ListLaneJobsParams) ([]ListLaneJobsRow, error) {
-	rows, err := q.db.Query(ctx, listLaneJobs, arg.Keys, arg.Queue, arg.N)
+	rows, err := q.db.Query(ctx, listLaneJobs,
+		arg.Keys,
+		arg.Queue,
+		arg.Now,
+		arg.N,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -221,33 +351,38 @@ func (q *Queries) ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([
 }
 
 const listLimits = `-- name: ListLimits :many
-SELECT i.kind, i.limit_key, i.running, i.starts, i.period, i.burst, i.set_at,
-       (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = i.kind AND r.limit_key IS NOT NULL AND r.status = 'running'
-          AND (r.limit_key = i.limit_key OR i.limit_key = '')) AS active,
-       (SELECT COUNT(*) FROM sqluice_jobs AS w WHERE w.kind = i.kind AND w.limit_key IS NOT NULL AND w.status = 'waiting'
-          AND (w.limit_key = i.limit_key OR i.limit_key = '')) AS waiting
+SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.weight, i.set_at,
+       CAST(CASE i.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.queue = i.name AND q.status = 'running')
+           ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = i.name AND r.limit_key IS NOT NULL AND r.status = 'running'
+               AND (r.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS active,
+       CAST(CASE i.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS v WHERE v.queue = i.name AND v.status = 'waiting')
+           ELSE (SELECT COUNT(*) FROM sqluice_jobs AS w WHERE w.kind = i.name AND w.limit_key IS NOT NULL AND w.status = 'waiting'
+               AND (w.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS waiting
 FROM (
-    SELECT s.kind, s.limit_key, s.running, s.starts, s.period, s.burst, s.set_at FROM sqluice_limits AS s
+    SELECT s.scope, s.name, s.limit_key, s.running, s.starts, s.period, s.burst, s.weight, s.set_at FROM sqluice_limits AS s
     UNION ALL
-    SELECT d.kind, CAST('' AS TEXT) AS limit_key, d.running, d.starts, d.period, d.burst, CAST(0 AS BIGINT) AS set_at FROM sqluice_declared_limits AS d
+    SELECT CAST('kind' AS TEXT) AS scope, d.kind, CAST('' AS TEXT) AS limit_key, d.running, d.starts, d.period, d.burst, d.weight, CAST(0 AS BIGINT) AS set_at
+    FROM sqluice_declared_limits AS d
 ) AS i
-ORDER BY i.kind, i.limit_key, i.set_at DESC
+ORDER BY i.scope, i.name, i.limit_key, i.set_at DESC
 `
 
 type ListLimitsRow struct {
-	Kind     string `json:"kind"`
+	Scope    string `json:"scope"`
+	Name     string `json:"name"`
 	LimitKey string `json:"limit_key"`
 	Running  int64  `json:"running"`
 	Starts   int64  `json:"starts"`
 	Period   int64  `json:"period"`
 	Burst    int64  `json:"burst"`
+	Weight   int64  `json:"weight"`
 	SetAt    int64  `json:"set_at"`
 	Active   int64  `json:"active"`
 	Waiting  int64  `json:"waiting"`
 }
 
-// ListLimits lists set and declared limits by kind and key, with the number of running and of waiting jobs of the key: of all keys of
-// the kind when it is empty. set_at is 0 for a declared limit.
+// ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound. set_at is
+// 0 for a declared limit.
 func (q *Queries) ListLimits(ctx context.Context) ([]ListLimitsRow, error) {
 	rows, err := q.db.Query(ctx, listLimits)
 	if err != nil {
@@ -258,12 +393,14 @@ func (q *Queries) ListLimits(ctx context.Context) ([]ListLimitsRow, error) {
 	for rows.Next() {
 		var i ListLimitsRow
 		if err := rows.Scan(
-			&i.Kind,
+			&i.Scope,
+			&i.Name,
 			&i.LimitKey,
 			&i.Running,
 			&i.Starts,
 			&i.Period,
 			&i.Burst,
+			&i.Weight,
 			&i.SetAt,
 			&i.Active,
 			&i.Waiting,
@@ -334,7 +471,8 @@ SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jso
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
     WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = $2
-    ORDER BY i.priority DESC, i.run_after, i.id LIMIT $3
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
+    ORDER BY i.priority DESC, i.run_after, i.id LIMIT $4
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS j
 ORDER BY j.priority DESC, j.run_after, j.id
@@ -343,6 +481,7 @@ ORDER BY j.priority DESC, j.run_after, j.id
 type LockLaneJobsParams struct {
 	Keys  string `json:"keys"`
 	Queue string `json:"queue"`
+	Now   int64  `json:"now"`
 	N     int64  `json:"n"`
 }
 
@@ -355,7 +494,12 @@ type LockLaneJobsRow struct {
 
 // LockLaneJobs is ListLaneJobs, and locks the jobs. It passes over locked ones (on SQLite there are none).
 func (q *Queries) LockLaneJobs(ctx context.Context, arg LockLaneJobsParams) ([]LockLaneJobsRow, error) {
-	rows, err := q.db.Query(ctx, lockLaneJobs, arg.Keys, arg.Queue, arg.N)
+	rows, err := q.db.Query(ctx, lockLaneJobs,
+		arg.Keys,
+		arg.Queue,
+		arg.Now,
+		arg.N,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -418,8 +562,8 @@ func (q *Queries) LockLanes(ctx context.Context, keys string) ([]LockLanesRow, e
 const lockLimitKeys = `-- name: LockLimitKeys :many
 SELECT l.kind, l.limit_key FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 CROSS JOIN LATERAL (
-    SELECT k.kind, k.limit_key FROM sqluice_limit_keys AS k
-    WHERE k.kind = e.value->>0 AND k.limit_key = e.value->>1
+    SELECT k.name AS kind, k.limit_key FROM sqluice_limit_keys AS k
+    WHERE k.scope = 'kind' AND k.name = e.value->>0 AND k.limit_key = e.value->>1
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS l
 `
@@ -505,6 +649,49 @@ func (q *Queries) LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) 
 	return items, nil
 }
 
+const lockWholeLimits = `-- name: LockWholeLimits :many
+SELECT z.scope, z.name FROM sqluice_limits AS z
+WHERE z.limit_key = '' AND (z.scope, z.name) IN (SELECT e.scope, e.name FROM (
+    SELECT CAST('queue' AS TEXT) AS scope, q.value AS name FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS q (value)
+    UNION ALL
+    SELECT CAST('total' AS TEXT), k.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
+) AS e)
+ORDER BY z.scope COLLATE "C", z.name COLLATE "C"
+FOR NO KEY UPDATE
+`
+
+type LockWholeLimitsParams struct {
+	Queues string `json:"queues"`
+	Kinds  string `json:"kinds"`
+}
+
+type LockWholeLimitsRow struct {
+	Scope string `json:"scope"`
+	Name  string `json:"name"`
+}
+
+// LockWholeLimits locks, in one order, the limits of whole queues and kinds, two JSON lists, and lists them (on SQLite the transaction locks
+// all). It comes before the locks of lanes.
+func (q *Queries) LockWholeLimits(ctx context.Context, arg LockWholeLimitsParams) ([]LockWholeLimitsRow, error) {
+	rows, err := q.db.Query(ctx, lockWholeLimits, arg.Queues, arg.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LockWholeLimitsRow
+	for rows.Next() {
+		var i LockWholeLimitsRow
+		if err := rows.Scan(&i.Scope, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const openLanes = `-- name: OpenLanes :exec
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST($1 AS BIGINT) FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
@@ -577,26 +764,30 @@ const readLimits = `-- name: ReadLimits :many
 SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
         WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
+       CAST(CASE WHEN e.value->>1 = '' AND a.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS n WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL AND n.kind = e.value->>0
+       ) ELSE 0 END AS BIGINT) AS keyless,
        CAST(COALESCE(o.running, a.running, d.running, 0) AS BIGINT) AS running,
        CAST(COALESCE(o.starts, a.starts, d.starts, 0) AS BIGINT) AS starts,
        CAST(COALESCE(o.period, a.period, d.period, 0) AS BIGINT) AS period,
        CAST(COALESCE(o.burst, a.burst, d.burst, 0) AS BIGINT) AS burst,
+       CAST(COALESCE(o.weight, a.weight, d.weight, 0) AS BIGINT) AS weight,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 LEFT JOIN LATERAL (
-    SELECT x.running, x.starts, x.period, x.burst FROM sqluice_limits AS x
-    WHERE x.kind = e.value->>0 AND x.limit_key = e.value->>1 LIMIT 1
+    SELECT x.running, x.starts, x.period, x.burst, x.weight FROM sqluice_limits AS x
+    WHERE x.scope = 'kind' AND x.name = e.value->>0 AND x.limit_key = e.value->>1 LIMIT 1
 ) AS o ON true
 LEFT JOIN LATERAL (
-    SELECT y.running, y.starts, y.period, y.burst FROM sqluice_limits AS y
-    WHERE y.kind = e.value->>0 AND y.limit_key = '' LIMIT 1
+    SELECT y.running, y.starts, y.period, y.burst, y.weight, y.set_at FROM sqluice_limits AS y
+    WHERE y.scope = 'kind' AND y.name = e.value->>0 AND y.limit_key = '' LIMIT 1
 ) AS a ON true
 LEFT JOIN LATERAL (
-    SELECT z.running, z.starts, z.period, z.burst FROM sqluice_declared_limits AS z WHERE z.kind = e.value->>0 LIMIT 1
+    SELECT z.running, z.starts, z.period, z.burst, z.weight FROM sqluice_declared_limits AS z WHERE z.kind = e.value->>0 LIMIT 1
 ) AS d ON true
 LEFT JOIN LATERAL (
     SELECT u.paid_until, u.closed_until FROM sqluice_limit_keys AS u
-    WHERE u.kind = e.value->>0 AND u.limit_key = e.value->>1 LIMIT 1
+    WHERE u.scope = 'kind' AND u.name = e.value->>0 AND u.limit_key = e.value->>1 LIMIT 1
 ) AS t ON true
 `
 
@@ -604,17 +795,19 @@ type ReadLimitsRow struct {
 	Kind        string `json:"kind"`
 	LimitKey    string `json:"limit_key"`
 	Active      int64  `json:"active"`
+	Keyless     int64  `json:"keyless"`
 	Running     int64  `json:"running"`
 	Starts      int64  `json:"starts"`
 	Period      int64  `json:"period"`
 	Burst       int64  `json:"burst"`
+	Weight      int64  `json:"weight"`
 	PaidUntil   int64  `json:"paid_until"`
 	ClosedUntil int64  `json:"closed_until"`
 }
 
 // ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
-// or else for the kind, or else the declared one; zeros without one. It must be a statement after LockLimitKeys: an earlier snapshot
-// may lack jobs that have started since.
+// or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
+// limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
 func (q *Queries) ReadLimits(ctx context.Context, keys string) ([]ReadLimitsRow, error) {
 	rows, err := q.db.Query(ctx, readLimits, keys)
 	if err != nil {
@@ -628,12 +821,86 @@ func (q *Queries) ReadLimits(ctx context.Context, keys string) ([]ReadLimitsRow,
 			&i.Kind,
 			&i.LimitKey,
 			&i.Active,
+			&i.Keyless,
 			&i.Running,
 			&i.Starts,
 			&i.Period,
 			&i.Burst,
+			&i.Weight,
 			&i.PaidUntil,
 			&i.ClosedUntil,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const readWholeLimits = `-- name: ReadWholeLimits :many
+SELECT z.scope, z.name, z.running, z.starts, z.period, z.burst,
+       CAST(CASE z.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.queue = z.name)
+           ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = z.name AND r.limit_key IS NOT NULL AND r.status = 'running') END AS BIGINT) AS active,
+       (SELECT COUNT(*) FROM sqluice_jobs AS n
+        WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL
+          AND (z.scope = 'queue' AND n.queue = z.name OR z.scope <> 'queue' AND n.kind = z.name)) AS keyless,
+       CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until
+FROM (
+    SELECT CAST('queue' AS TEXT) AS scope, q.value AS name FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS q (value)
+    UNION ALL
+    SELECT CAST('total' AS TEXT), k.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
+) AS e
+CROSS JOIN LATERAL (
+    SELECT i.scope, i.name, i.running, i.starts, i.period, i.burst FROM sqluice_limits AS i
+    WHERE i.scope = e.scope AND i.name = e.name AND i.limit_key = '' LIMIT 1
+) AS z
+LEFT JOIN LATERAL (
+    SELECT u.paid_until FROM sqluice_limit_keys AS u WHERE u.scope = z.scope AND u.name = z.name AND u.limit_key = '' LIMIT 1
+) AS t ON true
+`
+
+type ReadWholeLimitsParams struct {
+	Queues string `json:"queues"`
+	Kinds  string `json:"kinds"`
+}
+
+type ReadWholeLimitsRow struct {
+	Scope     string `json:"scope"`
+	Name      string `json:"name"`
+	Running   int64  `json:"running"`
+	Starts    int64  `json:"starts"`
+	Period    int64  `json:"period"`
+	Burst     int64  `json:"burst"`
+	Active    int64  `json:"active"`
+	Keyless   int64  `json:"keyless"`
+	PaidUntil int64  `json:"paid_until"`
+}
+
+// ReadWholeLimits returns the limits of whole queues and kinds, two JSON lists, with the number of jobs that run; of a kind, those with a
+// limit key. keyless is the number of running jobs without one: they started before the limit was set, and their ends wake no lane. It
+// must be a statement after LockWholeLimits.
+func (q *Queries) ReadWholeLimits(ctx context.Context, arg ReadWholeLimitsParams) ([]ReadWholeLimitsRow, error) {
+	rows, err := q.db.Query(ctx, readWholeLimits, arg.Queues, arg.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ReadWholeLimitsRow
+	for rows.Next() {
+		var i ReadWholeLimitsRow
+		if err := rows.Scan(
+			&i.Scope,
+			&i.Name,
+			&i.Running,
+			&i.Starts,
+			&i.Period,
+			&i.Burst,
+			&i.Active,
+			&i.Keyless,
+			&i.PaidUntil,
 		); err != nil {
 			return nil, err
 		}
@@ -667,43 +934,47 @@ func (q *Queries) SetLanes(ctx context.Context, arg SetLanesParams) error {
 }
 
 const setLimit = `-- name: SetLimit :exec
-INSERT INTO sqluice_limits (kind, limit_key, running, starts, period, burst, set_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT (kind, limit_key) DO UPDATE SET running = excluded.running, starts = excluded.starts, period = excluded.period,
-    burst = excluded.burst, set_at = excluded.set_at
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (scope, name, limit_key) DO UPDATE SET running = excluded.running, starts = excluded.starts, period = excluded.period,
+    burst = excluded.burst, weight = excluded.weight, set_at = excluded.set_at
 `
 
 type SetLimitParams struct {
-	Kind     string `json:"kind"`
+	Scope    string `json:"scope"`
+	Name     string `json:"name"`
 	LimitKey string `json:"limit_key"`
 	Running  int64  `json:"running"`
 	Starts   int64  `json:"starts"`
 	Period   int64  `json:"period"`
 	Burst    int64  `json:"burst"`
+	Weight   int64  `json:"weight"`
 	Now      int64  `json:"now"`
 }
 
-// SetLimit sets a limit of a kind and a key, in place of the one that was set before.
+// SetLimit sets a limit, in place of the one that was set before.
 func (q *Queries) SetLimit(ctx context.Context, arg SetLimitParams) error {
 	_, err := q.db.Exec(ctx, setLimit,
-		arg.Kind,
+		arg.Scope,
+		arg.Name,
 		arg.LimitKey,
 		arg.Running,
 		arg.Starts,
 		arg.Period,
 		arg.Burst,
+		arg.Weight,
 		arg.Now,
 	)
 	return err
 }
 
 const spendStarts = `-- name: SpendStarts :exec
-INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until)
-SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT) FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key) DO UPDATE SET paid_until = excluded.paid_until
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT) FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+ON CONFLICT (scope, name, limit_key) DO UPDATE SET paid_until = excluded.paid_until
 `
 
-// SpendStarts notes until when the starts of keys, a JSON list of [kind, key, time], have used up their rates.
+// SpendStarts notes until when starts have used up the rates of limits, a JSON list of [scope, name, key, time].
 func (q *Queries) SpendStarts(ctx context.Context, items string) error {
 	_, err := q.db.Exec(ctx, spendStarts, items)
 	return err

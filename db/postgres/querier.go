@@ -25,6 +25,9 @@ type Querier interface {
 	AddScheduleTick(ctx context.Context, arg AddScheduleTickParams) (int64, error)
 	// AddSensitiveFields marks fields, a JSON list of [kind, path]. Those that are marked already stay so.
 	AddSensitiveFields(ctx context.Context, arg AddSensitiveFieldsParams) (int64, error)
+	// AdoptPendingJobs makes up to n pending jobs of queues and kinds, two JSON lists, waiting that a limit of a whole kind or queue concerns, the
+	// best of each first. They get an empty limit key. OpenLanes follows in the same transaction.
+	AdoptPendingJobs(ctx context.Context, arg AdoptPendingJobsParams) ([]AdoptPendingJobsRow, error)
 	// AdvanceSchedule notes the next tick of a schedule, if it is as it was read. Of many workers one gets a row. (Plain SQL does not raise
 	// the version.)
 	AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error)
@@ -72,6 +75,8 @@ type Querier interface {
 	CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
+	// CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
+	CountWholeLimits(ctx context.Context, arg CountWholeLimitsParams) (int64, error)
 	// Declare notes the contents that a program declares: a JSON list of lists of id, subject, name and body, in the order of the ids.
 	Declare(ctx context.Context, arg DeclareParams) error
 	// DeclareRetention says how long a program wants the done jobs of a kind kept.
@@ -164,6 +169,9 @@ type Querier interface {
 	// have a CAST to a plain type: PostgreSQL prepares the checks of a domain anew for each parameter of that type, at each run.
 	// No row means that the queue is closed by a move.
 	EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error)
+	// EnqueueLimitedJobs adds one job for each item of a JSON list of [payload, limit key], alike in all else; ids rise in their order.
+	// No row means that the queue is closed by a move.
+	EnqueueLimitedJobs(ctx context.Context, arg EnqueueLimitedJobsParams) ([]int64, error)
 	// ExcuseUnstartedJobs takes the attempt off the count of each stuck job that may not have started: its claim was of more jobs than there
 	// were free slots. It does so once: a job that was running when a process died before, or whose lease ran out before, is charged. So is one
 	// on its last attempt: such a job never waits for a slot. CountCrashes comes after it.
@@ -206,7 +214,7 @@ type Querier interface {
 	// GetNextJobChange returns the id of the first note after an id; 0 when there is none.
 	GetNextJobChange(ctx context.Context, after int64) (int64, error)
 	// GetNextRunAfter returns the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0. limited is
-	// that time for the jobs with a limit key. lanes is 1 when a lane is or will be ready by itself.
+	// that time for the jobs with a limit key. lanes is 1 when a lane is or will be ready by itself, whole when a limit of a whole kind or queue is set.
 	GetNextRunAfter(ctx context.Context) (GetNextRunAfterRow, error)
 	// GetOldestJobHistory returns the start of the oldest step of one length since a time; 0 when there is none.
 	GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error)
@@ -271,6 +279,8 @@ type Querier interface {
 	ImportUniqueKeys(ctx context.Context, items string) (int64, error)
 	// ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportWorkers(ctx context.Context, items string) (int64, error)
+	// ListAdoptableQueues lists the queues of a JSON list in which AdoptPendingJobs finds jobs of the kinds, a JSON list.
+	ListAdoptableQueues(ctx context.Context, arg ListAdoptableQueuesParams) ([]string, error)
 	// ListAllLanes lists all lanes.
 	ListAllLanes(ctx context.Context) ([]Lane, error)
 	// ListAllLimitKeys lists what claims must know of limit keys.
@@ -296,6 +306,8 @@ type Querier interface {
 	ListDeclarations(ctx context.Context) ([]Declaration, error)
 	// ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
 	ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]int64, error)
+	// ListDueLimitedJobIDs is ListDueJobIDs for the jobs with a limit key.
+	ListDueLimitedJobIDs(ctx context.Context, arg ListDueLimitedJobIDsParams) ([]int64, error)
 	// ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job
 	// whose predecessor has ended. Of those that no code declares it leaves out the new ones, which ListNewSchedules lists. declared is as for
 	// GetScheduleWork, and without is a JSON list of schedules to leave out.
@@ -347,13 +359,15 @@ type Querier interface {
 	ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error)
 	// ListKindSettings lists what counts for the jobs of all kinds that programs declare.
 	ListKindSettings(ctx context.Context) ([]KindSetting, error)
-	// ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], the best first.
+	// ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], that are not set aside, the best first.
 	ListLaneJobs(ctx context.Context, arg ListLaneJobsParams) ([]ListLaneJobsRow, error)
 	// ListLaneTimes lists the pairs of a queue and a kind, of two JSON lists, that have lanes, each with the first time at which one of them is
 	// ready.
 	ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]ListLaneTimesRow, error)
-	// ListLimits lists set and declared limits by kind and key, with the number of running and of waiting jobs of the key: of all keys of
-	// the kind when it is empty. set_at is 0 for a declared limit.
+	// ListLimitedKinds lists the kinds for which programs declare a limit.
+	ListLimitedKinds(ctx context.Context) ([]string, error)
+	// ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound. set_at is
+	// 0 for a declared limit.
 	ListLimits(ctx context.Context) ([]ListLimitsRow, error)
 	// ListLiveDeclarations lists what live workers declare of a subject, of one name unless that is NULL: a row for each worker.
 	ListLiveDeclarations(ctx context.Context, arg ListLiveDeclarationsParams) ([]ListLiveDeclarationsRow, error)
@@ -414,6 +428,9 @@ type Querier interface {
 	// LockReadyLanes is ListReadyLanes, and locks the lanes. It passes over locked ones (on SQLite there are none). It lists none for a worker
 	// that is gone.
 	LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) ([]LockReadyLanesRow, error)
+	// LockWholeLimits locks, in one order, the limits of whole queues and kinds, two JSON lists, and lists them (on SQLite the transaction locks
+	// all). It comes before the locks of lanes.
+	LockWholeLimits(ctx context.Context, arg LockWholeLimitsParams) ([]LockWholeLimitsRow, error)
 	// MendPauses makes the pauses that CountAhead counts begin now, and last as long as they were to.
 	MendPauses(ctx context.Context, arg MendPausesParams) (int64, error)
 	// MendSchedules makes the schedules that CountAhead counts go on now: the next look finds the next tick.
@@ -445,6 +462,8 @@ type Querier interface {
 	// PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
 	// It does not wait for rows that are locked (on SQLite none are).
 	PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error)
+	// PromoteListedLimitedJobs is PromoteLimitedJobs for those jobs of a JSON list of ids that are scheduled and due.
+	PromoteListedLimitedJobs(ctx context.Context, arg PromoteListedLimitedJobsParams) ([]PromoteListedLimitedJobsRow, error)
 	// PutOffJob ends an attempt whose worker could not run the job, and gives the job another one later. It does not count, and the job must still
 	// start in time.
 	PutOffJob(ctx context.Context, arg PutOffJobParams) (int64, error)
@@ -453,9 +472,13 @@ type Querier interface {
 	// PutSchedule adds a schedule, or replaces what was said of the one with the name. Its next tick stays, unless its times change.
 	PutSchedule(ctx context.Context, arg PutScheduleParams) error
 	// ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
-	// or else for the kind, or else the declared one; zeros without one. It must be a statement after LockLimitKeys: an earlier snapshot
-	// may lack jobs that have started since.
+	// or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
+	// limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
 	ReadLimits(ctx context.Context, keys string) ([]ReadLimitsRow, error)
+	// ReadWholeLimits returns the limits of whole queues and kinds, two JSON lists, with the number of jobs that run; of a kind, those with a
+	// limit key. keyless is the number of running jobs without one: they started before the limit was set, and their ends wake no lane. It
+	// must be a statement after LockWholeLimits.
+	ReadWholeLimits(ctx context.Context, arg ReadWholeLimitsParams) ([]ReadWholeLimitsRow, error)
 	// RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.
 	RecordExpiredJobs(ctx context.Context, arg RecordExpiredJobsParams) error
 	// RecordHeldJobs notes the end of all attempts of a worker that has said that it stops, but of those whose cancellation was requested.
@@ -526,7 +549,7 @@ type Querier interface {
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
 	// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
 	SetLanes(ctx context.Context, arg SetLanesParams) error
-	// SetLimit sets a limit of a kind and a key, in place of the one that was set before.
+	// SetLimit sets a limit, in place of the one that was set before.
 	SetLimit(ctx context.Context, arg SetLimitParams) error
 	// SetScheduleFault notes why a worker could not enqueue a schedule's job.
 	SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error
@@ -536,7 +559,7 @@ type Querier interface {
 	SetWorkerQueues(ctx context.Context, arg SetWorkerQueuesParams) (int64, error)
 	// SkipOwedTicks notes that nothing comes of a tick that a schedule owed.
 	SkipOwedTicks(ctx context.Context, arg SkipOwedTicksParams) error
-	// SpendStarts notes until when the starts of keys, a JSON list of [kind, key, time], have used up their rates.
+	// SpendStarts notes until when starts have used up the rates of limits, a JSON list of [scope, name, key, time].
 	SpendStarts(ctx context.Context, items string) error
 	// StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them.
 	StartWaitingJobs(ctx context.Context, arg StartWaitingJobsParams) ([]StartWaitingJobsRow, error)

@@ -124,6 +124,39 @@ func (q *Queries) ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([
 	return items, nil
 }
 
+const listDueLimitedJobIDs = `-- name: ListDueLimitedJobIDs :many
+SELECT d.id FROM sqluice_jobs AS d
+WHERE d.limit_key IS NOT NULL AND d.status = 'scheduled' AND d.run_after <= $1
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > $1 LIMIT 1 OFFSET 0)
+ORDER BY d.run_after, d.id LIMIT CAST($2 AS BIGINT)
+`
+
+type ListDueLimitedJobIDsParams struct {
+	Now int64 `json:"now"`
+	N   int64 `json:"n"`
+}
+
+// ListDueLimitedJobIDs is ListDueJobIDs for the jobs with a limit key.
+func (q *Queries) ListDueLimitedJobIDs(ctx context.Context, arg ListDueLimitedJobIDsParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, listDueLimitedJobIDs, arg.Now, arg.N)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listEndedWorkerIDs = `-- name: ListEndedWorkerIDs :many
 SELECT w.id FROM sqluice_workers AS w WHERE w.ended_at IS NOT NULL AND w.ended_at < CAST($1 AS BIGINT) ORDER BY w.ended_at
 `
@@ -298,6 +331,8 @@ CROSS JOIN LATERAL (
     WHERE j.status = 'pending' AND j.queue = $2 AND j.kind = k.value
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $2 AND h.kind = '')
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $2 AND g.kind = k.value)
+      AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, $2)
+          AND (z.scope = 'queue' AND z.name = $2 OR z.scope <> 'queue' AND z.name = k.value))
       AND j.run_after <= $3
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > $3 LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT $4
@@ -366,6 +401,55 @@ func (q *Queries) PromoteListedJobs(ctx context.Context, arg PromoteListedJobsPa
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const promoteListedLimitedJobs = `-- name: PromoteListedLimitedJobs :many
+UPDATE sqluice_jobs SET updated_at = $1, status = 'waiting'
+WHERE id = ANY (ARRAY(
+    SELECT j.id FROM sqluice_jobs AS j
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids($2)) AS BIGINT[]))
+      AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= $1 AND j.limit_key IS NOT NULL
+    FOR NO KEY UPDATE OF j SKIP LOCKED
+))
+RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority
+`
+
+type PromoteListedLimitedJobsParams struct {
+	Now int64  `json:"now"`
+	Ids string `json:"ids"`
+}
+
+type PromoteListedLimitedJobsRow struct {
+	Kind     string `json:"kind"`
+	LimitKey string `json:"limit_key"`
+	Queue    string `json:"queue"`
+	Priority int64  `json:"priority"`
+}
+
+// PromoteListedLimitedJobs is PromoteLimitedJobs for those jobs of a JSON list of ids that are scheduled and due.
+func (q *Queries) PromoteListedLimitedJobs(ctx context.Context, arg PromoteListedLimitedJobsParams) ([]PromoteListedLimitedJobsRow, error) {
+	rows, err := q.db.Query(ctx, promoteListedLimitedJobs, arg.Now, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PromoteListedLimitedJobsRow
+	for rows.Next() {
+		var i PromoteListedLimitedJobsRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.LimitKey,
+			&i.Queue,
+			&i.Priority,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const retryConflicts = `-- name: RetryConflicts :execrows

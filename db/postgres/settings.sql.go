@@ -57,3 +57,28 @@ func (q *Queries) ListKindSettings(ctx context.Context) ([]KindSetting, error) {
 	}
 	return items, nil
 }
+
+const listLimitedKinds = `-- name: ListLimitedKinds :many
+SELECT d.kind FROM sqluice_declared_limits AS d
+`
+
+// ListLimitedKinds lists the kinds for which programs declare a limit.
+func (q *Queries) ListLimitedKinds(ctx context.Context) ([]string, error) {
+	rows, err := q.db.Query(ctx, listLimitedKinds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var kind string
+		if err := rows.Scan(&kind); err != nil {
+			return nil, err
+		}
+		items = append(items, kind)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -22,6 +22,8 @@ WHERE id IN (
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?7 AND h.kind IN ('', k.value))
+      AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, ?7)
+          AND (z.scope = 'queue' AND z.name = ?7 OR z.scope <> 'queue' AND z.name = k.value))
       AND (CAST(?9 AS BIGINT) = 0 OR ?9
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?8 AS BIGINT)
@@ -125,6 +127,8 @@ WHERE id IN (SELECT e.value FROM json_each(CAST(?5 AS TEXT)) AS e)
   AND COALESCE(status, '') = 'pending' AND queue = CAST(?6 AS TEXT) AND run_after <= ?1
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?6 AND h.kind IN ('', sqluice_jobs.kind))
+  AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (sqluice_jobs.kind, ?6)
+      AND (z.scope = 'queue' AND z.name = ?6 OR z.scope <> 'queue' AND z.name = sqluice_jobs.kind))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
@@ -215,6 +219,8 @@ WHERE CAST(?2 AS TEXT) = '' AND EXISTS (
     WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
 )
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?3 AND h.kind IN ('', k.value))
+AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, ?3)
+    AND (z.scope = 'queue' AND z.name = ?3 OR z.scope <> 'queue' AND z.name = k.value))
 `
 
 type HasClaimableJobsParams struct {
@@ -272,6 +278,8 @@ WHERE l.value->>1 = '' AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = l.value->>0 AND j.kind = k.value
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value->>0 AND h.kind IN ('', k.value))
+    AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, l.value->>0)
+        AND (z.scope = 'queue' AND z.name = l.value->>0 OR z.scope <> 'queue' AND z.name = k.value))
 )
 `
 
@@ -318,6 +326,8 @@ SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = w.queue AND j.kind = k.value
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = w.queue AND h.kind IN ('', k.value))
+    AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, w.queue)
+        AND (z.scope = 'queue' AND z.name = w.queue OR z.scope <> 'queue' AND z.name = k.value))
 ) AS BIGINT) AS claimable
 FROM w WHERE w.queue IS NOT NULL
 `

@@ -18,20 +18,28 @@ SELECT CAST(COALESCE((
     WHERE t.limit_key IS NOT NULL AND t.status = 'scheduled' ORDER BY t.run_after LIMIT 1
 ), 0) AS BIGINT) AS limited, CAST(COALESCE((
     SELECT 1 FROM sqluice_lanes AS l WHERE l.ready_at IS NOT NULL ORDER BY l.queue, l.kind LIMIT 1
-), 0) AS BIGINT) AS lanes
+), 0) AS BIGINT) AS lanes, CAST(COALESCE((
+    SELECT 1 FROM sqluice_limits AS w WHERE w.limit_key = '' LIMIT 1
+), 0) AS BIGINT) AS whole
 `
 
 type GetNextRunAfterRow struct {
 	RunAfter int64 `json:"run_after"`
 	Limited  int64 `json:"limited"`
 	Lanes    int64 `json:"lanes"`
+	Whole    int64 `json:"whole"`
 }
 
 // GetNextRunAfter returns the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0. limited is
-// that time for the jobs with a limit key. lanes is 1 when a lane is or will be ready by itself.
+// that time for the jobs with a limit key. lanes is 1 when a lane is or will be ready by itself, whole when a limit of a whole kind or queue is set.
 func (q *Queries) GetNextRunAfter(ctx context.Context) (GetNextRunAfterRow, error) {
 	row := q.db.QueryRowContext(ctx, getNextRunAfter)
 	var i GetNextRunAfterRow
-	err := row.Scan(&i.RunAfter, &i.Limited, &i.Lanes)
+	err := row.Scan(
+		&i.RunAfter,
+		&i.Limited,
+		&i.Lanes,
+		&i.Whole,
+	)
 	return i, err
 }

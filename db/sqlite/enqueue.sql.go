@@ -19,6 +19,8 @@ SELECT CAST(?1 AS BIGINT), ?2, ?3, CAST(?4 AS BIGINT), ?5, 'running',
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?1 AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?3 AND h.kind IN ('', ?2))
+  AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (?2, ?3)
+      AND (z.scope = 'queue' AND z.name = ?3 OR z.scope <> 'queue' AND z.name = ?2))
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807)
       > ?4
   AND NOT EXISTS (
@@ -26,6 +28,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = ?3 AND o.kind IN ('', k.value))
+    AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, ?3)
+        AND (z.scope = 'queue' AND z.name = ?3 OR z.scope <> 'queue' AND z.name = k.value))
   )
   AND CAST(?17 AS TEXT) = '' /* they are for PostgreSQL */
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -299,6 +303,71 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 	var id int64
 	err := row.Scan(&id)
 	return id, err
+}
+
+const enqueueLimitedJobs = `-- name: EnqueueLimitedJobs :many
+INSERT INTO sqluice_jobs (kind, queue, payload, limit_key, status, priority, run_after, start_by, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT ?1, ?2, e.value->>0, e.value->>1, 'scheduled', ?3,
+       ?4, ?5, ?6, ?7,
+       ?8, ?9, ?10,
+       ?11, ?11
+FROM json_each(CAST(?12 AS TEXT)) AS e
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+RETURNING id
+`
+
+type EnqueueLimitedJobsParams struct {
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+	Items       string  `json:"items"`
+}
+
+// EnqueueLimitedJobs adds one job for each item of a JSON list of [payload, limit key], alike in all else; ids rise in their order.
+// No row means that the queue is closed by a move.
+func (q *Queries) EnqueueLimitedJobs(ctx context.Context, arg EnqueueLimitedJobsParams) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, enqueueLimitedJobs,
+		arg.Kind,
+		arg.Queue,
+		arg.Priority,
+		arg.RunAfter,
+		arg.StartBy,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+		arg.Items,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const getJobIDByRequestID = `-- name: GetJobIDByRequestID :one

@@ -219,18 +219,19 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int
 }
 
 const getJobFence = `-- name: GetJobFence :one
-SELECT j.status, j.attempt, COALESCE(j.worker_id, 0) AS worker_id, j.queue, j.kind,
+SELECT j.status, j.attempt, COALESCE(j.worker_id, 0) AS worker_id, j.queue, j.kind, j.limit_key,
        COALESCE(j.cancel_requested_at, 0) AS cancel_requested_at FROM sqluice_jobs AS j
 WHERE j.id = ?1
 `
 
 type GetJobFenceRow struct {
-	Status            string `json:"status"`
-	Attempt           int64  `json:"attempt"`
-	WorkerID          int64  `json:"worker_id"`
-	Queue             string `json:"queue"`
-	Kind              string `json:"kind"`
-	CancelRequestedAt int64  `json:"cancel_requested_at"`
+	Status            string  `json:"status"`
+	Attempt           int64   `json:"attempt"`
+	WorkerID          int64   `json:"worker_id"`
+	Queue             string  `json:"queue"`
+	Kind              string  `json:"kind"`
+	LimitKey          *string `json:"limit_key"`
+	CancelRequestedAt int64   `json:"cancel_requested_at"`
 }
 
 // GetJobFence tells who holds, or held, a job: what a holder reads to learn the outcome of a write it is unsure of.
@@ -243,6 +244,7 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 		&i.WorkerID,
 		&i.Queue,
 		&i.Kind,
+		&i.LimitKey,
 		&i.CancelRequestedAt,
 	)
 	return i, err

@@ -91,17 +91,20 @@ type Lane struct {
 }
 
 type Limit struct {
-	Kind     string `json:"kind"`
+	Scope    string `json:"scope"`
+	Name     string `json:"name"`
 	LimitKey string `json:"limit_key"`
 	Running  int64  `json:"running"`
 	Starts   int64  `json:"starts"`
 	Period   int64  `json:"period"`
 	Burst    int64  `json:"burst"`
+	Weight   int64  `json:"weight"`
 	SetAt    int64  `json:"set_at"`
 }
 
 type LimitKey struct {
-	Kind        string `json:"kind"`
+	Scope       string `json:"scope"`
+	Name        string `json:"name"`
 	LimitKey    string `json:"limit_key"`
 	PaidUntil   int64  `json:"paid_until"`
 	ClosedUntil int64  `json:"closed_until"`

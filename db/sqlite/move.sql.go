@@ -127,8 +127,8 @@ func (q *Queries) ImportLanes(ctx context.Context, items string) (int64, error) 
 }
 
 const importLimitKeys = `-- name: ImportLimitKeys :execrows
-INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until, closed_until)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 
@@ -142,8 +142,8 @@ func (q *Queries) ImportLimitKeys(ctx context.Context, items string) (int64, err
 }
 
 const importLimits = `-- name: ImportLimits :execrows
-INSERT INTO sqluice_limits (kind, limit_key, running, starts, period, burst, set_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7, e.value->>8
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 
@@ -286,7 +286,7 @@ func (q *Queries) ListAllLanes(ctx context.Context) ([]Lane, error) {
 }
 
 const listAllLimitKeys = `-- name: ListAllLimitKeys :many
-SELECT k.kind, k.limit_key, k.paid_until, k.closed_until FROM sqluice_limit_keys AS k ORDER BY k.kind, k.limit_key
+SELECT k.scope, k.name, k.limit_key, k.paid_until, k.closed_until FROM sqluice_limit_keys AS k ORDER BY k.scope, k.name, k.limit_key
 `
 
 // ListAllLimitKeys lists what claims must know of limit keys.
@@ -300,7 +300,8 @@ func (q *Queries) ListAllLimitKeys(ctx context.Context) ([]LimitKey, error) {
 	for rows.Next() {
 		var i LimitKey
 		if err := rows.Scan(
-			&i.Kind,
+			&i.Scope,
+			&i.Name,
 			&i.LimitKey,
 			&i.PaidUntil,
 			&i.ClosedUntil,
@@ -319,7 +320,7 @@ func (q *Queries) ListAllLimitKeys(ctx context.Context) ([]LimitKey, error) {
 }
 
 const listAllLimits = `-- name: ListAllLimits :many
-SELECT l.kind, l.limit_key, l.running, l.starts, l.period, l.burst, l.set_at FROM sqluice_limits AS l ORDER BY l.kind, l.limit_key
+SELECT l.scope, l.name, l.limit_key, l.running, l.starts, l.period, l.burst, l.weight, l.set_at FROM sqluice_limits AS l ORDER BY l.scope, l.name, l.limit_key
 `
 
 // ListAllLimits lists the limits that people have set.
@@ -333,12 +334,14 @@ func (q *Queries) ListAllLimits(ctx context.Context) ([]Limit, error) {
 	for rows.Next() {
 		var i Limit
 		if err := rows.Scan(
-			&i.Kind,
+			&i.Scope,
+			&i.Name,
 			&i.LimitKey,
 			&i.Running,
 			&i.Starts,
 			&i.Period,
 			&i.Burst,
+			&i.Weight,
 			&i.SetAt,
 		); err != nil {
 			return nil, err

@@ -21,10 +21,14 @@ VALUES (CAST(?1 AS BIGINT), ?2, ?3, CAST(?4 AS BIGINT), ?5,
                      SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = ?3 AND j.kind = k.value
                  )
                  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = ?3 AND o.kind IN ('', k.value))
+                 AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, ?3)
+                     AND (z.scope = 'queue' AND z.name = ?3 OR z.scope <> 'queue' AND z.name = k.value))
              )
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
                OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?1 AND w.ended_at IS NULL)
                OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?3 AND h.kind IN ('', ?2))
+               OR /* unlimited */ EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (?2, ?3)
+                   AND (z.scope = 'queue' AND z.name = ?3 OR z.scope <> 'queue' AND z.name = ?2))
                OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= ?4)
              THEN NULL ELSE ?4 END)
 `

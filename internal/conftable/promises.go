@@ -53,6 +53,7 @@ var promises = map[string]string{
 	"SetQueue":                 "A running runner changes its queues.",
 	"Settings":                 "Unset settings come from the kind.",
 	"Sources":                  "The best jobs of all sources start first.",
+	"WholeLimits":              "Limits of whole kinds and queues bound jobs without a key too.",
 	"Limits":                   "Keys keep their limits, share slots fairly, and wait for nothing else.",
 	"Stop":                     "A stop releases unfinished jobs uncounted.",
 	"Timeout":                  "The closest timeout ends the attempt.",

@@ -91,11 +91,11 @@ func named() []table {
 			}),
 		namedTable("sqluice_limits", "limit", "limits that were set", db.Querier.ImportLimits, db.Querier.ListAllLimits,
 			func(a, b db.Limit) int {
-				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.LimitKey, b.LimitKey))
+				return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Name, b.Name), cmp.Compare(a.LimitKey, b.LimitKey))
 			}),
 		namedTable("sqluice_limit_keys", "limit key", "limit keys", db.Querier.ImportLimitKeys, db.Querier.ListAllLimitKeys,
 			func(a, b db.LimitKey) int {
-				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.LimitKey, b.LimitKey))
+				return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Name, b.Name), cmp.Compare(a.LimitKey, b.LimitKey))
 			}),
 		namedTable("sqluice_lanes", "lane", "lanes of jobs that wait for limits", db.Querier.ImportLanes, db.Querier.ListAllLanes,
 			func(a, b db.Lane) int {

@@ -106,7 +106,7 @@ type why struct {
 	running        int64        // jobs of its queue that the takers hold
 	free           int64        // slots without a job
 	ahead          int64
-	limit          *db.ReadLimitsRow // the limit of its key, with the key's running jobs; nil unless it waits for that
+	limits         []heldBy // the limits that may hold it; none unless it is waiting
 }
 
 // readJob reads the job, and the state of its queue and its unique key.

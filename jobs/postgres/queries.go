@@ -46,6 +46,18 @@ func (q queries) AddSensitiveFields(ctx context.Context, arg db.AddSensitiveFiel
 	return q.own.AddSensitiveFields(ctx, dbpostgres.AddSensitiveFieldsParams(arg))
 }
 
+func (q queries) AdoptPendingJobs(ctx context.Context, arg db.AdoptPendingJobsParams) ([]db.AdoptPendingJobsRow, error) {
+	rows, err := q.own.AdoptPendingJobs(ctx, dbpostgres.AdoptPendingJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.AdoptPendingJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.AdoptPendingJobsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) AdvanceSchedule(ctx context.Context, arg db.AdvanceScheduleParams) (int64, error) {
 	return q.own.AdvanceSchedule(ctx, dbpostgres.AdvanceScheduleParams(arg))
 }
@@ -170,6 +182,10 @@ func (q queries) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunni
 		list[i] = db.CountRunningJobsPerWorkerRow(row)
 	}
 	return list, nil
+}
+
+func (q queries) CountWholeLimits(ctx context.Context, arg db.CountWholeLimitsParams) (int64, error) {
+	return q.own.CountWholeLimits(ctx, dbpostgres.CountWholeLimitsParams(arg))
 }
 
 func (q queries) Declare(ctx context.Context, arg db.DeclareParams) error {
@@ -335,6 +351,10 @@ func (q queries) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]i
 
 func (q queries) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
 	return q.own.EnqueueKeylessJob(ctx, dbpostgres.EnqueueKeylessJobParams(arg))
+}
+
+func (q queries) EnqueueLimitedJobs(ctx context.Context, arg db.EnqueueLimitedJobsParams) ([]int64, error) {
+	return q.own.EnqueueLimitedJobs(ctx, dbpostgres.EnqueueLimitedJobsParams(arg))
 }
 
 func (q queries) ExcuseUnstartedJobs(ctx context.Context, arg int64) (int64, error) {
@@ -552,6 +572,10 @@ func (q queries) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportWorkers(ctx, arg)
 }
 
+func (q queries) ListAdoptableQueues(ctx context.Context, arg db.ListAdoptableQueuesParams) ([]string, error) {
+	return q.own.ListAdoptableQueues(ctx, dbpostgres.ListAdoptableQueuesParams(arg))
+}
+
 func (q queries) ListAllLanes(ctx context.Context) ([]db.Lane, error) {
 	rows, err := q.own.ListAllLanes(ctx)
 	if err != nil {
@@ -678,6 +702,10 @@ func (q queries) ListDeclarations(ctx context.Context) ([]db.Declaration, error)
 
 func (q queries) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
 	return q.own.ListDueJobIDs(ctx, dbpostgres.ListDueJobIDsParams(arg))
+}
+
+func (q queries) ListDueLimitedJobIDs(ctx context.Context, arg db.ListDueLimitedJobIDsParams) ([]int64, error) {
+	return q.own.ListDueLimitedJobIDs(ctx, dbpostgres.ListDueLimitedJobIDsParams(arg))
 }
 
 func (q queries) ListDueSchedules(ctx context.Context, arg db.ListDueSchedulesParams) ([]string, error) {
@@ -882,6 +910,10 @@ func (q queries) ListLaneTimes(ctx context.Context, arg db.ListLaneTimesParams) 
 		list[i] = db.ListLaneTimesRow(row)
 	}
 	return list, nil
+}
+
+func (q queries) ListLimitedKinds(ctx context.Context) ([]string, error) {
+	return q.own.ListLimitedKinds(ctx)
 }
 
 func (q queries) ListLimits(ctx context.Context) ([]db.ListLimitsRow, error) {
@@ -1180,6 +1212,18 @@ func (q queries) LockReadyLanes(ctx context.Context, arg db.LockReadyLanesParams
 	return list, nil
 }
 
+func (q queries) LockWholeLimits(ctx context.Context, arg db.LockWholeLimitsParams) ([]db.LockWholeLimitsRow, error) {
+	rows, err := q.own.LockWholeLimits(ctx, dbpostgres.LockWholeLimitsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.LockWholeLimitsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.LockWholeLimitsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) MendPauses(ctx context.Context, arg db.MendPausesParams) (int64, error) {
 	return q.own.MendPauses(ctx, dbpostgres.MendPausesParams(arg))
 }
@@ -1248,6 +1292,18 @@ func (q queries) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobs
 	return q.own.PromoteListedJobs(ctx, dbpostgres.PromoteListedJobsParams(arg))
 }
 
+func (q queries) PromoteListedLimitedJobs(ctx context.Context, arg db.PromoteListedLimitedJobsParams) ([]db.PromoteListedLimitedJobsRow, error) {
+	rows, err := q.own.PromoteListedLimitedJobs(ctx, dbpostgres.PromoteListedLimitedJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.PromoteListedLimitedJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.PromoteListedLimitedJobsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) PutOffJob(ctx context.Context, arg db.PutOffJobParams) (int64, error) {
 	return q.own.PutOffJob(ctx, dbpostgres.PutOffJobParams(arg))
 }
@@ -1268,6 +1324,18 @@ func (q queries) ReadLimits(ctx context.Context, arg string) ([]db.ReadLimitsRow
 	list := make([]db.ReadLimitsRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.ReadLimitsRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ReadWholeLimits(ctx context.Context, arg db.ReadWholeLimitsParams) ([]db.ReadWholeLimitsRow, error) {
+	rows, err := q.own.ReadWholeLimits(ctx, dbpostgres.ReadWholeLimitsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ReadWholeLimitsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ReadWholeLimitsRow(row)
 	}
 	return list, nil
 }

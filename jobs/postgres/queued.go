@@ -73,7 +73,7 @@ func queuedDropCompletedJobs(arg db.DropCompletedJobsParams, into *[]int64) queu
 
 func queuedGetNextRunAfter(into *db.GetNextRunAfterRow) queued {
 	return queued{name: "GetNextRunAfter", text: dbpostgres.GetNextRunAfterText, args: []any{}, read: func(rows pgx.Rows) error {
-		return readOne(rows, &into.RunAfter, &into.Limited, &into.Lanes)
+		return readOne(rows, &into.RunAfter, &into.Limited, &into.Lanes, &into.Whole)
 	}}
 }
 

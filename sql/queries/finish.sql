@@ -59,6 +59,6 @@ DELETE FROM sqluice_job_errors WHERE id IN (
 
 -- name: GetJobFence :one
 -- GetJobFence tells who holds, or held, a job: what a holder reads to learn the outcome of a write it is unsure of.
-SELECT j.status, j.attempt, COALESCE(j.worker_id, 0) AS worker_id, j.queue, j.kind,
+SELECT j.status, j.attempt, COALESCE(j.worker_id, 0) AS worker_id, j.queue, j.kind, j.limit_key,
        COALESCE(j.cancel_requested_at, 0) AS cancel_requested_at FROM sqluice_jobs AS j
 WHERE j.id = @id;

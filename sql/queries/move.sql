@@ -46,11 +46,11 @@ SELECT k.* FROM sqluice_unique_keys AS k ORDER BY k.kind, k.unique_key;
 
 -- name: ListAllLimits :many
 -- ListAllLimits lists the limits that people have set.
-SELECT l.* FROM sqluice_limits AS l ORDER BY l.kind, l.limit_key;
+SELECT l.* FROM sqluice_limits AS l ORDER BY l.scope, l.name, l.limit_key;
 
 -- name: ListAllLimitKeys :many
 -- ListAllLimitKeys lists what claims must know of limit keys.
-SELECT k.* FROM sqluice_limit_keys AS k ORDER BY k.kind, k.limit_key;
+SELECT k.* FROM sqluice_limit_keys AS k ORDER BY k.scope, k.name, k.limit_key;
 
 -- name: ListAllLanes :many
 -- ListAllLanes lists all lanes.

@@ -50,6 +50,13 @@ WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= @now
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > @now LIMIT 1 OFFSET 0)
 ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT);
 
+-- name: ListDueLimitedJobIDs :many
+-- ListDueLimitedJobIDs is ListDueJobIDs for the jobs with a limit key.
+SELECT d.id FROM sqluice_jobs AS d
+WHERE d.limit_key IS NOT NULL AND d.status = 'scheduled' AND d.run_after <= @now
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > @now LIMIT 1 OFFSET 0)
+ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT);
+
 -- name: ListStuckJobIDs :many
 -- ListStuckJobIDs lists the running jobs that a rescue would act on and that are not set aside.
 SELECT j.id FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id

@@ -5,3 +5,7 @@ SELECT k.kind, k.max_attempts, k.timeout, k.queue, k.priority FROM sqluice_kind_
 -- name: GetKindSettings :one
 -- GetKindSettings returns what counts for the jobs of a kind. No row means that no program has declared it.
 SELECT k.kind, k.max_attempts, k.timeout, k.queue, k.priority FROM sqluice_kind_settings AS k WHERE k.kind = CAST(@kind AS TEXT);
+
+-- name: ListLimitedKinds :many
+-- ListLimitedKinds lists the kinds for which programs declare a limit.
+SELECT d.kind FROM sqluice_declared_limits AS d;

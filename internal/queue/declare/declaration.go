@@ -50,6 +50,7 @@ type Limit struct {
 	Starts  int   `json:"starts,omitempty"` // in a period
 	Period  int64 `json:"period,omitempty"` // microseconds
 	Burst   int   `json:"burst,omitempty"`
+	Weight  int   `json:"weight,omitempty"`
 }
 
 // The values of Settings.Keep other than a number.

@@ -132,7 +132,7 @@ type Outcome struct {
 }
 
 // Next says when the next scheduled job falls due, in microseconds; 0: none is scheduled. Limited is the same for jobs with a limit key.
-// Lanes is 0 while no job waits for a limit.
+// Lanes is 0 while no job waits for a limit, and Whole while no limit of a whole kind or queue is set.
 type Next = db.GetNextRunAfterRow
 
 // Look holds what a worker looks for in a further source of jobs.

@@ -2,6 +2,7 @@ package jobrow
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -25,10 +26,20 @@ type reading struct {
 func (d *Declared) Read(ctx context.Context, q db.Querier) error {
 	began := time.Now()
 	kinds, err := ReadKinds(ctx, q)
-	if err == nil {
-		d.last.Store(&reading{kinds, began})
+	if err != nil {
+		return err
 	}
-	return err
+	limited, err := q.ListLimitedKinds(ctx)
+	if err != nil {
+		return fmt.Errorf("list the kinds with a declared limit: %w", err)
+	}
+	for _, name := range limited {
+		k := kinds[name]
+		k.Limited = true
+		kinds[name] = k
+	}
+	d.last.Store(&reading{kinds, began})
+	return nil
 }
 
 // IsFresh reports whether the last read is less than a second old.

@@ -23,6 +23,7 @@ type Kind struct {
 	Settings
 	Queue    string
 	Priority int
+	Limited  bool // the kind has a limit: its jobs need a limit key. [Declared.Read] sets it
 }
 
 // Kinds holds the declared settings of kinds, by name.
@@ -61,7 +62,7 @@ func kindOf(r db.KindSetting) Kind {
 	}
 	return Kind{
 		Settings{within(r.MaxAttempts, 0, jobtype.MaxAttemptsLimit), core.Duration(max(0, r.Timeout))},
-		queue, within(r.Priority, jobtype.MinPriority, jobtype.MaxPriority),
+		queue, within(r.Priority, jobtype.MinPriority, jobtype.MaxPriority), false,
 	}
 }
 

@@ -2,6 +2,8 @@ package lifecycle
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -85,8 +87,19 @@ func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, e
 
 // ReleaseUnstarted releases one job whose handler was not called. It reports whether the worker still held the job.
 func ReleaseUnstarted(ctx context.Context, q db.Querier, now, job, attempt, worker int64) (bool, error) {
+	row, err := q.GetJobFence(ctx, job)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	status := jobtype.StatusPending
+	if row.LimitKey != nil {
+		status = jobtype.StatusScheduled
+	}
 	n, err := q.ReturnJob(ctx, db.ReturnJobParams{
-		Status: string(jobtype.StatusPending), Uncounted: 1, Now: now, ID: job, Attempt: attempt, WorkerID: worker,
+		Status: string(status), Uncounted: 1, Now: now, ID: job, Attempt: attempt, WorkerID: worker,
 	})
 	if err != nil || n == 0 {
 		return false, err
@@ -97,12 +110,8 @@ func ReleaseUnstarted(ctx context.Context, q db.Querier, now, job, attempt, work
 	if err != nil {
 		return false, err
 	}
-	row, err := q.GetJobFence(ctx, job)
-	if err != nil {
-		return false, err
-	}
 	made := NewTransitions()
-	made.LeaveRunning(Ref{Queue: row.Queue, Kind: row.Kind}, FateReturn, jobtype.StatusPending)
+	made.LeaveRunning(Ref{Queue: row.Queue, Kind: row.Kind, Limit: Limit(row.LimitKey)}, FateReturn, status)
 	return true, made.Conclude(ctx, q, now)
 }
 

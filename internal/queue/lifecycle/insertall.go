@@ -14,10 +14,10 @@ import (
 
 // InsertAll inserts jobs of any kinds and options, and returns the result for each, in their order. Rows with keys come first, in the
 // order of their keys, so that two callers with the same keys wait for each other in one order. One statement inserts consecutive jobs
-// that differ only in their payloads.
+// that differ only in their payloads and limit keys.
 func InsertAll(ctx context.Context, q db.Querier, rows []Row) ([]Inserted, error) {
 	list := make([]Inserted, len(rows))
-	keyed, keyless := byKeys(rows)
+	keyed, others := byKeys(rows)
 	for _, i := range keyed {
 		inserted, err := Insert(ctx, q, rows[i])
 		if err != nil {
@@ -25,32 +25,52 @@ func InsertAll(ctx context.Context, q db.Querier, rows []Row) ([]Inserted, error
 		}
 		list[i] = inserted
 	}
-	for len(keyless) > 0 {
-		payloads := alike(rows, keyless)
-		in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(rows[keyless[0]].EnqueueJobParams), Count: payloads.Count}
-		in.Payloads = func(yield func(engine.Payloads, error) bool) { yield(payloads, nil) }
-		ids, err := InsertMany(ctx, q, in)
-		if err == nil && len(ids) != payloads.Count { // a trigger has dropped some jobs
+	for len(others) > 0 {
+		items := alike(rows, others)
+		first := rows[others[0]]
+		var ids []int64
+		var err error
+		if first.LimitKey != nil {
+			ids, err = insertLimited(ctx, q, first, items)
+		} else {
+			in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(first.EnqueueJobParams), Count: items.Count}
+			in.Payloads = func(yield func(engine.Payloads, error) bool) { yield(items, nil) }
+			ids, err = InsertMany(ctx, q, in)
+		}
+		if err == nil && len(ids) != items.Count { // a trigger has dropped some jobs
 			err = engine.ErrNotAdded
 		}
 		if err != nil {
-			return nil, fmt.Errorf("item %d and those after it: %w", keyless[0], err)
+			return nil, fmt.Errorf("item %d and those after it: %w", others[0], err)
 		}
 		for k, id := range ids {
-			list[keyless[k]] = Inserted{ID: id}
+			list[others[k]] = Inserted{ID: id}
 		}
-		keyless = keyless[payloads.Count:]
+		others = others[items.Count:]
 	}
 	return list, nil
 }
 
-// byKeys returns the indexes of the rows with a key, in the order of the keys, and the indexes of the others.
-func byKeys(rows []Row) (keyed, keyless []int) {
+// insertLimited inserts jobs that differ in their payloads and limit keys alone. They are scheduled: the promotion makes them waiting.
+func insertLimited(ctx context.Context, q db.Querier, first Row, items engine.Payloads) ([]int64, error) {
+	ids, err := q.EnqueueLimitedJobs(ctx, db.EnqueueLimitedJobsParams{
+		Kind: first.Kind, Queue: first.Queue, Priority: first.Priority, RunAfter: first.RunAfter, StartBy: first.StartBy,
+		MaxAttempts: first.MaxAttempts, Timeout: first.Timeout, UserID: first.UserID, Tags: first.Tags, Metadata: first.Metadata,
+		Now: first.Now, Items: items.List,
+	})
+	if err == nil && len(ids) == 0 {
+		err = WhyNotAdded(ctx, q, engine.ErrNotAdded)
+	}
+	return ids, err
+}
+
+// byKeys returns the indexes of the rows with a unique key or request id, in the order of the keys, and the indexes of the others.
+func byKeys(rows []Row) (keyed, others []int) {
 	for i, row := range rows {
-		if row.UniqueKey != nil || row.RequestID != nil || row.LimitKey != nil {
+		if row.UniqueKey != nil || row.RequestID != nil {
 			keyed = append(keyed, i)
 		} else {
-			keyless = append(keyless, i)
+			others = append(others, i)
 		}
 	}
 	slices.SortStableFunc(keyed, func(a, b int) int {
@@ -59,7 +79,7 @@ func byKeys(rows []Row) (keyed, keyless []int) {
 			cmp.Compare(requestIDAlone(rows[a]), requestIDAlone(rows[b])),
 		)
 	})
-	return keyed, keyless
+	return keyed, others
 }
 
 // requestIDAlone returns the request id of a row without a unique key. Of rows with one unique key the last one in the list must win.
@@ -70,20 +90,38 @@ func requestIDAlone(r Row) string {
 	return core.Deref(r.RequestID)
 }
 
-// alike returns the payloads of the first rows at these indexes, up to the first row that differs in anything but its payload.
+// alike returns the payloads of the first rows at these indexes, up to the first row that differs in anything but its payload and limit
+// key. Of jobs with limit keys each item is a list of both.
 func alike(rows []Row, places []int) engine.Payloads {
 	first := rows[places[0]]
-	text := core.AppendString([]byte{'['}, first.Payload)
+	text := first.appendItem([]byte{'['})
 	n := 1
 	for n < min(len(places), engine.PayloadsMost) && len(text) < engine.PayloadsMostSize {
 		next := rows[places[n]]
-		payload := next.Payload
-		next.Payload = first.Payload
-		if !reflect.DeepEqual(next, first) {
+		if !next.isLike(first) {
 			break
 		}
-		text = core.AppendString(append(text, ','), payload)
+		text = next.appendItem(append(text, ','))
 		n++
 	}
 	return engine.Payloads{List: string(append(text, ']')), Count: n}
+}
+
+// isLike reports whether a row differs from another at most in its payload and in the name of its limit key.
+func (r Row) isLike(other Row) bool {
+	if (r.LimitKey == nil) != (other.LimitKey == nil) {
+		return false
+	}
+	r.Payload, r.LimitKey = other.Payload, other.LimitKey
+	return reflect.DeepEqual(r, other)
+}
+
+// appendItem appends the row's payload as JSON, in a list with its limit key if it has one.
+func (r Row) appendItem(text []byte) []byte {
+	if r.LimitKey == nil {
+		return core.AppendString(text, r.Payload)
+	}
+	text = core.AppendString(append(text, '['), r.Payload)
+	text = core.AppendString(append(text, ','), *r.LimitKey)
+	return append(text, ']')
 }

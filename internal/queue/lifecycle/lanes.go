@@ -32,6 +32,31 @@ func PromoteLimited(ctx context.Context, q db.Querier, now time.Time, n int64, m
 	return int64(len(rows)), nil
 }
 
+// PromoteListedLimited is PromoteLimited for those jobs of a list that are due.
+func PromoteListedLimited(ctx context.Context, q db.Querier, now time.Time, ids []int64, made *Transitions) (int64, error) {
+	rows, err := q.PromoteListedLimitedJobs(ctx, db.PromoteListedLimitedJobsParams{Now: core.Micros(now), Ids: core.JSONIDs(ids)})
+	if err != nil {
+		return 0, fmt.Errorf("promote listed jobs with limit keys: %w", err)
+	}
+	for _, r := range rows {
+		made.opened = append(made.opened, lane{r.Kind, r.LimitKey, r.Queue, r.Priority})
+	}
+	return int64(len(rows)), nil
+}
+
+// Adopt makes up to n pending jobs of queues and kinds waiting, as JSON lists, that the limit of a whole kind or queue concerns. It returns
+// their number. Their lanes are opened by the next call of ReactEarly, in the same transaction.
+func Adopt(ctx context.Context, q db.Querier, now time.Time, queues, kinds string, n int64, made *Transitions) (int64, error) {
+	rows, err := q.AdoptPendingJobs(ctx, db.AdoptPendingJobsParams{Now: core.Micros(now), Queues: queues, Kinds: kinds, N: n})
+	if err != nil {
+		return 0, fmt.Errorf("give pending jobs a limit key: %w", err)
+	}
+	for _, r := range rows {
+		made.opened = append(made.opened, lane{r.Kind, r.LimitKey, r.Queue, r.Priority})
+	}
+	return int64(len(rows)), nil
+}
+
 // openLanes is the reaction that makes lanes ready: of jobs that have become waiting, and of the keys of attempts that ended. It locks all
 // of these lanes in one order: two transactions that did so one after another would wait for each other. Without the lock a claim that
 // finds no room at the same time would leave its lane waiting for an end that has been.
@@ -57,11 +82,30 @@ func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, mad
 		}
 		t.released += n
 	}
+	if err := announceRoom(ctx, q, t, made); err != nil {
+		return err
+	}
 	if err := closeKeys(ctx, q, t); err != nil || len(opened) == 0 {
 		return err
 	}
 	t.released += int64(len(opened))
 	return core.Wrap(q.OpenLanes(ctx, db.OpenLanesParams{Now: now, Items: jsonLanes(opened)}), "open lanes")
+}
+
+// announceRoom has other workers look for jobs where attempts have ended that the limit of a whole kind or queue counts.
+func announceRoom(ctx context.Context, q db.Querier, t *Transitions, made []repeated) error {
+	var kinds, queues []string
+	for _, m := range made {
+		if m.ended() {
+			kinds, queues = append(kinds, m.Job.Kind), append(queues, m.Job.Queue)
+		}
+	}
+	if len(kinds) == 0 || t.released > 0 {
+		return nil
+	}
+	n, err := q.CountWholeLimits(ctx, db.CountWholeLimitsParams{Queues: core.JSONNames(queues), Kinds: core.JSONNames(kinds)})
+	t.released += n
+	return core.Wrap(err, "look for limits of whole kinds and queues")
 }
 
 // closeKey records that no job of a kind and a limit key starts before a time, in microseconds.
@@ -91,11 +135,16 @@ func compareKeys(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cm
 // end that was recorded before follows.
 func endedKeys(made []repeated) (keys [][2]string) {
 	for _, m := range made {
-		if m.Job.Limit.has && (m.From == jobtype.StatusRunning || m.From == m.To) {
+		if m.ended() {
 			keys = append(keys, [2]string{m.Job.Kind, m.Job.Limit.key})
 		}
 	}
 	return keys
+}
+
+// ended reports whether the transition is the end of an attempt of a job with a limit key.
+func (m *repeated) ended() bool {
+	return m.Job.Limit.has && (m.From == jobtype.StatusRunning || m.From == m.To)
 }
 
 // jsonKeys returns a list of kinds and keys, each once, as the statements take it.

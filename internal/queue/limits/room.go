@@ -1,28 +1,68 @@
 package limits
 
-import "github.com/sqluice/sqluice/db"
+import (
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
 
 // key names a limit key of a kind.
 type key struct{ kind, key string }
 
-// state holds the limit of a key, and the jobs and starts that it counts. Times and durations are in microseconds.
+// The scopes of limits.
+const (
+	ScopeKind  = "kind"  // the jobs of each key of a kind, by itself
+	ScopeTotal = "total" // all jobs of a kind together
+	ScopeQueue = "queue" // all jobs of a queue together
+)
+
+// keylessCheck is the time after which a claim looks again at a limit for which jobs without a limit key count: their ends wake no lane.
+const keylessCheck = int64(100 * time.Millisecond / time.Microsecond)
+
+// bounds holds the values of a limit, and the jobs and starts that it counts. Times and durations are in microseconds. A zero value is no bound.
+type bounds struct {
+	running, starts, period, burst int64
+
+	active      int64 // jobs that run
+	keyless     int64 // the number of these without a limit key
+	paidUntil   int64
+	closedUntil int64
+}
+
+// state holds a limit at a time, with the starts that a deal gives.
 type state struct {
-	db.ReadLimitsRow
-	room    int64 // how many jobs may start now
+	bounds
+	weight  int64 // the largest number of starts of a lane in a round
+	room    int64 // the number of jobs that may start now
 	started int64
 }
 
 // mostRoom stands for any number of starts.
 const mostRoom = 1 << 40
 
-// newState returns the state of a key at a time.
-func newState(row db.ReadLimitsRow, now int64) *state {
-	s := &state{ReadLimitsRow: row, room: mostRoom}
-	if row.ClosedUntil > now {
+// ofKey returns the state of a key at a time.
+func ofKey(row db.ReadLimitsRow, now int64) *state {
+	return newState(bounds{
+		row.Running, row.Starts, row.Period, row.Burst, row.Active + row.Keyless, row.Keyless, row.PaidUntil, row.ClosedUntil,
+	}, max(1, row.Weight), now)
+}
+
+// ofWhole returns the state of the limit of a whole kind or queue at a time.
+func ofWhole(row db.ReadWholeLimitsRow, now int64) *state {
+	active := row.Active
+	if row.Scope == ScopeTotal {
+		active += row.Keyless
+	}
+	return newState(bounds{row.Running, row.Starts, row.Period, row.Burst, active, row.Keyless, row.PaidUntil, 0}, 1, now)
+}
+
+func newState(b bounds, weight, now int64) *state {
+	s := &state{bounds: b, weight: weight, room: mostRoom}
+	if s.closedUntil > now {
 		s.room = 0
 	}
-	if row.Running > 0 {
-		s.room = min(s.room, max(0, row.Running-row.Active))
+	if s.running > 0 {
+		s.room = min(s.room, max(0, s.running-s.active))
 	}
 	if s.interval() > 0 {
 		s.room = min(s.room, s.tokens(now))
@@ -31,50 +71,46 @@ func newState(row db.ReadLimitsRow, now int64) *state {
 }
 
 // interval returns the time that one start uses up; 0 without a rate. It is rounded up, so that the rate is never exceeded.
-func (s *state) interval() int64 {
-	if s.Starts <= 0 || s.Period <= 0 {
+func (b *bounds) interval() int64 {
+	if b.starts <= 0 || b.period <= 0 {
 		return 0
 	}
-	return (s.Period + s.Starts - 1) / s.Starts
+	return (b.period + b.starts - 1) / b.starts
 }
 
 // most returns the time that the starts of a full burst use up.
-func (s *state) most() int64 { return max(1, s.Burst) * s.interval() }
+func (b *bounds) most() int64 { return max(1, b.burst) * b.interval() }
 
 // paid returns until when earlier starts have used up the rate. A later time than a full burst gives is of a slower rate, or of a clock that
 // was set back.
-func (s *state) paid(now int64) int64 { return min(max(s.PaidUntil, now), now+s.most()) }
+func (b *bounds) paid(now int64) int64 { return min(max(b.paidUntil, now), now+b.most()) }
 
-// tokens returns how many starts the rate allows.
-func (s *state) tokens(now int64) int64 { return (now + s.most() - s.paid(now)) / s.interval() }
+// tokens returns the number of starts that the rate allows.
+func (b *bounds) tokens(now int64) int64 { return (now + b.most() - b.paid(now)) / b.interval() }
 
-// start takes the room for one job, if there is any.
-func (s *state) start() bool {
-	if s.started >= s.room {
-		return false
-	}
-	s.started++
-	return true
-}
+// has reports whether there is room for another job.
+func (s *state) has() bool { return s.started < s.room }
 
 // spend notes the starts that took place. It returns until when the rate is used up; 0 without a rate.
-func (s *state) spend(now, started int64) int64 {
-	s.Active += started
-	if s.interval() == 0 {
+func (b *bounds) spend(now, started int64) int64 {
+	b.active += started
+	if b.interval() == 0 {
 		return 0
 	}
-	s.PaidUntil = s.paid(now) + started*s.interval()
-	return s.PaidUntil
+	b.paidUntil = b.paid(now) + started*b.interval()
+	return b.paidUntil
 }
 
-// readyAt returns when a claim is to look at the lanes of the key again; nil: when one of its jobs has ended.
-func (s *state) readyAt(now int64) *int64 {
-	at := max(now, s.ClosedUntil)
+// readyAt returns when a claim is to look again for room; nil: when a job has ended.
+func (b *bounds) readyAt(now int64) *int64 {
+	at := max(now, b.closedUntil)
 	switch {
-	case s.Running > 0 && s.Active >= s.Running:
+	case b.running > 0 && b.active >= b.running && b.keyless > 0:
+		at = max(at, now+keylessCheck)
+	case b.running > 0 && b.active >= b.running:
 		return nil
-	case s.interval() > 0 && s.tokens(now) == 0:
-		at = max(at, s.paid(now)-s.most()+s.interval())
+	case b.interval() > 0 && b.tokens(now) == 0:
+		at = max(at, b.paid(now)-b.most()+b.interval())
 	}
 	return &at
 }

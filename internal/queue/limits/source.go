@@ -18,11 +18,25 @@ import (
 type Source struct{}
 
 // MayHave implements [runner.Source].
-func (Source) MayHave(next engine.Next) bool { return next.Lanes != 0 }
+func (Source) MayHave(next engine.Next) bool { return next.Lanes != 0 || next.Whole != 0 }
 
 // Queues implements [runner.Source].
 func (Source) Queues(ctx context.Context, q db.Querier, look engine.Look, queues []string) (found []string, next time.Time, err error) {
-	rows, err := q.ListLaneTimes(ctx, db.ListLaneTimesParams{Queues: core.JSONNames(queues), Kinds: look.Kinds})
+	now, all := core.Micros(look.Now), core.JSONNames(queues)
+	w, err := readWholes(ctx, q, all, look.Kinds, now)
+	if err != nil {
+		return nil, next, err
+	}
+	open, next, err := w.withRoom(ScopeQueue, all, now)
+	if err != nil {
+		return nil, next, err
+	}
+	kinds, again, err := w.withRoom(ScopeTotal, look.Kinds, now)
+	if err != nil {
+		return nil, next, err
+	}
+	next = core.Earlier(next, again)
+	rows, err := q.ListLaneTimes(ctx, db.ListLaneTimesParams{Queues: open, Kinds: kinds})
 	if err != nil {
 		return nil, next, fmt.Errorf("look for lanes: %w", err)
 	}
@@ -33,7 +47,8 @@ func (Source) Queues(ctx context.Context, q db.Querier, look engine.Look, queues
 			found = append(found, row.Queue)
 		}
 	}
-	return found, next, nil
+	pending, err := q.ListAdoptableQueues(ctx, db.ListAdoptableQueuesParams{Queues: all, Kinds: look.Kinds, Now: now})
+	return append(found, pending...), next, core.Wrap(err, "look for pending jobs that limits hold")
 }
 
 // Peek implements [runner.Source].
@@ -43,19 +58,23 @@ func (Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue st
 	if err != nil || len(rows) == 0 {
 		return nil, core.Wrap(err, "look for ready lanes")
 	}
+	w, err := readWholes(ctx, q, core.JSONNames([]string{queue}), look.Kinds, now)
+	if err != nil {
+		return nil, err
+	}
 	lanes := core.Map(rows, func(row db.ListReadyLanesRow) key { return key{row.Kind, row.LimitKey} })
-	d, err := newDeal(ctx, q, lanes, now, n)
+	d, err := newDeal(ctx, q, dealing{lanes, queue, w}, now, n)
 	if err != nil {
 		return nil, err
 	}
 	var priorities []int64
 	for i, lane := range lanes {
-		if d.shares[lane] == 0 && d.states[lane].room == 0 { // a claim must note that the lane is not ready
+		if d.states[lane].room == 0 { // a claim must note that the lane is not ready
 			priorities = append(priorities, rows[i].Priority)
 		}
 	}
 	if d.most() > 0 {
-		listed, err := q.ListLaneJobs(ctx, db.ListLaneJobsParams{Keys: keys(lanes), Queue: queue, N: d.most()})
+		listed, err := q.ListLaneJobs(ctx, db.ListLaneJobsParams{Keys: keys(lanes), Queue: queue, Now: now, N: d.most()})
 		if err != nil {
 			return nil, fmt.Errorf("look at the jobs of lanes: %w", err)
 		}
@@ -82,12 +101,17 @@ func (Source) HasUnfinished(ctx context.Context, q db.Querier, look engine.Look,
 // Claim implements [runner.Source].
 func (Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]runner.Claimed, error) {
 	c := claimer{q: q, by: by, queue: claim.Queue, n: claim.N, now: core.Micros(now)}
+	// Before the lanes: a claim that waits here holds none of them.
+	w, err := lockWholes(ctx, q, core.JSONNames([]string{claim.Queue}), by.Kinds, c.now)
+	if err != nil {
+		return nil, err
+	}
 	lanes, err := c.lock(ctx)
 	if err != nil || len(lanes) == 0 {
 		return nil, err
 	}
 	// A statement after the locks: only its snapshot has all jobs that have started.
-	d, err := newDeal(ctx, q, lanes, c.now, c.n)
+	d, err := newDeal(ctx, q, dealing{lanes, claim.Queue, w}, c.now, c.n)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +119,7 @@ func (Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim 
 	if err != nil {
 		return nil, err
 	}
-	return jobs, c.leave(ctx, lanes, d)
+	return jobs, c.leave(ctx, d)
 }
 
 // claimer is one claim from a queue.
@@ -135,7 +159,7 @@ func (c *claimer) start(ctx context.Context, lanes []key, d *deal) ([]runner.Cla
 	if d.most() == 0 {
 		return nil, nil
 	}
-	listed, err := c.q.LockLaneJobs(ctx, db.LockLaneJobsParams{Keys: keys(lanes), Queue: c.queue, N: d.most()})
+	listed, err := c.q.LockLaneJobs(ctx, db.LockLaneJobsParams{Keys: keys(lanes), Queue: c.queue, Now: c.now, N: d.most()})
 	if err != nil {
 		return nil, fmt.Errorf("lock the jobs of lanes: %w", err)
 	}
@@ -152,7 +176,10 @@ func (c *claimer) start(ctx context.Context, lanes []key, d *deal) ([]runner.Cla
 	rows, err := c.q.StartWaitingJobs(ctx, db.StartWaitingJobsParams{
 		Now: c.now, WorkerID: c.by.WorkerID, LeaseUntil: c.now + c.by.Lease.Microseconds(), Ids: core.JSONIDs(ids),
 	})
-	if err != nil {
+	switch {
+	case err != nil && len(ids) == 1:
+		return nil, fmt.Errorf("start a waiting job: %w", &runner.ClaimError{JobID: ids[0], Err: err})
+	case err != nil:
 		return nil, fmt.Errorf("start waiting jobs: %w", err)
 	}
 	started := make(map[key]int64, len(lanes))
@@ -165,12 +192,21 @@ func (c *claimer) start(ctx context.Context, lanes []key, d *deal) ([]runner.Cla
 	return jobs, c.spend(ctx, started, d)
 }
 
-// spend notes the starts of keys, and writes those of keys with a rate.
+// spend notes the starts of keys, and of whole kinds and queues, and writes those of limits with a rate.
 func (c *claimer) spend(ctx context.Context, started map[key]int64, d *deal) error {
-	var items [][3]any
+	var items [][4]any
+	whole := map[*state]int64{}
 	for lane, n := range started {
 		if until := d.states[lane].spend(c.now, n); until > 0 {
-			items = append(items, [3]any{lane.kind, lane.key, until})
+			items = append(items, [4]any{ScopeKind, lane.kind, lane.key, until})
+		}
+		for _, s := range d.wholes.of(lane.kind, c.queue) {
+			whole[s] += n
+		}
+	}
+	for of, s := range d.wholes {
+		if until := s.spend(c.now, whole[s]); whole[s] > 0 && until > 0 {
+			items = append(items, [4]any{of.scope, of.name, "", until})
 		}
 	}
 	if len(items) == 0 {
@@ -179,59 +215,21 @@ func (c *claimer) spend(ctx context.Context, started map[key]int64, d *deal) err
 	return core.Wrap(c.q.SpendStarts(ctx, core.JSONList(items)), "note the starts of limit keys")
 }
 
-// leave notes when the lanes are ready again, and removes the empty ones.
-func (c *claimer) leave(ctx context.Context, lanes []key, d *deal) error {
-	items := core.Map(lanes, func(l key) [3]any { return [3]any{l.kind, l.key, d.states[l].readyAt(c.now)} })
-	if err := c.q.SetLanes(ctx, db.SetLanesParams{Queue: c.queue, Items: core.JSONList(items)}); err != nil {
-		return fmt.Errorf("note when lanes are ready: %w", err)
-	}
-	return core.Wrap(c.q.DeleteEmptyLanes(ctx, db.DeleteEmptyLanesParams{Queue: c.queue, Keys: keys(lanes)}), "remove empty lanes")
-}
-
-// deal is the room of limits, dealt to lanes in rounds, one job each.
-type deal struct {
-	states map[key]*state
-	shares map[key]int64
-}
-
-// newDeal reads the limits of lanes and deals up to n starts.
-func newDeal(ctx context.Context, q db.Querier, lanes []key, now, n int64) (*deal, error) {
-	rows, err := q.ReadLimits(ctx, keys(lanes))
-	if err != nil {
-		return nil, fmt.Errorf("read limits: %w", err)
-	}
-	d := &deal{states: make(map[key]*state, len(rows)), shares: make(map[key]int64, len(rows))}
-	for _, row := range rows {
-		d.states[key{row.Kind, row.LimitKey}] = newState(row, now)
-	}
-	for dealt := true; dealt && n > 0; {
-		dealt = false
-		for _, lane := range lanes {
-			if n > 0 && d.states[lane].start() {
-				d.shares[lane]++
-				n--
-				dealt = true
-			}
+// leave notes when the lanes are ready again, and removes the empty ones. A lane that only the limit of its whole kind or queue has held
+// stays as it is, and keeps its place among the ready ones.
+func (c *claimer) leave(ctx context.Context, d *deal) error {
+	var items [][3]any
+	for _, l := range d.lanes {
+		if s := d.states[l]; s.started > 0 || s.room == 0 {
+			items = append(items, [3]any{l.kind, l.key, s.readyAt(c.now)})
 		}
 	}
-	return d, nil
-}
-
-// most returns the largest share.
-func (d *deal) most() (most int64) {
-	for _, n := range d.shares {
-		most = max(most, n)
+	if len(items) > 0 {
+		if err := c.q.SetLanes(ctx, db.SetLanesParams{Queue: c.queue, Items: core.JSONList(items)}); err != nil {
+			return fmt.Errorf("note when lanes are ready: %w", err)
+		}
 	}
-	return most
-}
-
-// take takes one job of a lane's share.
-func (d *deal) take(lane key) bool {
-	if d.shares[lane] == 0 {
-		return false
-	}
-	d.shares[lane]--
-	return true
+	return core.Wrap(c.q.DeleteEmptyLanes(ctx, db.DeleteEmptyLanesParams{Queue: c.queue, Keys: keys(d.lanes)}), "remove empty lanes")
 }
 
 // keys returns the keys as the statements take them.

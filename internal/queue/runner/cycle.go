@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -163,10 +165,8 @@ func (c *cycle) enginePlan(now time.Time) engine.Plan {
 // waiting before that, and so does the lock on the lanes of all these jobs come in one order.
 func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err error) {
 	c.turn.reset(now)
-	if c.turn.plan.limited {
-		if c.turn.waiting, err = lifecycle.PromoteLimited(ctx, q, now, promoteMost, c.turn.made); err != nil {
-			return err
-		}
+	if err := c.limit(ctx, q); err != nil {
+		return err
 	}
 	if len(c.others) > 0 {
 		if err = lifecycle.Hide(ctx, q, c.others); err == nil {
@@ -183,7 +183,7 @@ func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err er
 		c.turn.returned[queue] = true
 	}
 	c.further = make([][]Claimed, len(c.turn.plan.further))
-	if c.turn.waiting == promoteMost {
+	if c.turn.waiting >= promoteMost {
 		return nil // more are due, perhaps better ones
 	}
 	for i, f := range c.turn.plan.further {
@@ -192,6 +192,27 @@ func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err er
 			return fmt.Errorf("claim jobs: %w", err)
 		}
 		c.further[i] = rows
+	}
+	return nil
+}
+
+// limit makes due jobs with limit keys waiting, and pending ones that a limit of their whole kind or queue holds.
+func (c *cycle) limit(ctx context.Context, q db.Querier) (err error) {
+	t := &c.turn
+	if t.plan.limitedIDs != nil {
+		t.waiting, err = lifecycle.PromoteListedLimited(ctx, q, t.now, t.plan.limitedIDs, t.made)
+		return err
+	}
+	if t.plan.limited {
+		if t.waiting, err = lifecycle.PromoteLimited(ctx, q, t.now, promoteMost, t.made); err != nil {
+			return err
+		}
+	}
+	if t.plan.whole {
+		queues := core.JSONNames(slices.Collect(maps.Keys(t.plan.wants)))
+		n, err := lifecycle.Adopt(ctx, q, t.now, queues, c.committer.env.kinds, promoteMost, t.made)
+		t.waiting += n
+		return err
 	}
 	return nil
 }

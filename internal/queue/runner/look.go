@@ -211,6 +211,17 @@ func (o *lookout) share(ctx context.Context, p *plan) error {
 func (o *lookout) shareQueue(ctx context.Context, q db.Querier, p *plan, queue string) error {
 	e := o.env
 	n := min(p.wants[queue], p.slots[queue])
+	if len(e.sources) == 1 && n > 0 {
+		pending, err := e.store.Claims().HasClaimableJobs(ctx, q, db.HasClaimableJobsParams{Kinds: e.kinds, Queue: queue})
+		if err != nil {
+			return err
+		}
+		if !pending { // there is nothing to compare
+			p.wants[queue], p.direct[queue] = n, true
+			p.split(queue, e.sources, []int64{0, n})
+			return nil
+		}
+	}
 	offers := make([][]int64, len(e.sources)+1)
 	offered := false
 	for i, s := range e.sources {

@@ -171,7 +171,7 @@ func (l *loop) demand(ends bool) (wants, free map[string]int64) {
 func (l *loop) claimsOnly(p plan) bool {
 	next := l.lookout.next
 	if len(p.ended) > 0 || p.behind || len(p.wants) != 1 || len(p.further) > 0 || !l.lookout.notice.notified ||
-		!next.IsZero() && !next.After(l.env.store.Now()) || l.lookout.further.isDue(l.env.store.Now()) {
+		!next.IsZero() && !next.After(l.env.store.Now()) || l.lookout.further.isDue(l.env.store.Now()) || p.whole {
 		return false
 	}
 	formerCrashes := 0
@@ -245,7 +245,9 @@ func (l *loop) drained(ctx context.Context) bool {
 // commit commits a plan and applies its results. Its error ends the run.
 func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	p.due = l.lookout.next
-	p.limited = p.promotes(l.env.store.Now()) && l.lookout.further.isDue(l.env.store.Now())
+	if now := l.env.store.Now(); p.promotes(now) {
+		p.limited, p.whole = l.lookout.further.isDue(now), l.lookout.further.read.Whole != 0
+	}
 	unshared := l.lookout.share(ctx, &p)
 	if unshared != nil {
 		clear(p.wants) // the plan still records the ends
@@ -286,7 +288,7 @@ func (l *loop) afterSplit(did afterSplit) {
 	for queue, more := range did.more {
 		o.claimable[queue] = more
 	}
-	l.behind, o.next = did.behind, did.next
+	l.behind, o.next, o.further.read = did.behind, did.next, did.read
 	if o.misses++; did.moved {
 		o.misses = 0
 	}
@@ -381,7 +383,7 @@ func (l *loop) apply(t *turn) {
 	l.batch = l.batch.adjust(len(p.ended)+len(t.claimed), t.held)
 	l.committer.completer.recorded(t)
 	if !p.isListed() && p.promotes(l.env.store.Now()) {
-		l.behind = t.promoted > t.waiting && t.promoted-t.waiting == t.promote || t.waiting == promoteMost
+		l.behind = t.promoted > t.waiting && t.promoted-t.waiting == t.promote || t.waiting >= promoteMost
 		if t.looked {
 			o.next, o.further.read = core.Time(t.next.RunAfter), t.next
 		}

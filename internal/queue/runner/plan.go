@@ -31,9 +31,11 @@ type plan struct {
 	direct  map[string]bool // queues in which a further source has jobs: nothing is prefetched from them
 	shared  bool            // the sources were asked
 	limited bool            // jobs with a limit key are due
+	whole   bool            // a limit of a whole kind or queue is set: pending jobs may need a limit key
 
 	// The only jobs to promote or to claim, without other promotions or claims; nil: any. At most one of them is set.
 	promoteIDs, claimIDs []int64
+	limitedIDs           []int64 // likewise the only jobs with limit keys to promote
 }
 
 // split gives the sources their shares of the claim from a queue; the first share is that of the pending jobs.
@@ -55,7 +57,9 @@ func (p *plan) pendingShare(queue string) int64 {
 }
 
 // isListed reports whether the plan has a list of jobs.
-func (p *plan) isListed() bool { return p.promoteIDs != nil || p.claimIDs != nil }
+func (p *plan) isListed() bool {
+	return p.promoteIDs != nil || p.claimIDs != nil || p.limitedIDs != nil
+}
 
 // promotes reports whether the plan promotes any due jobs, or claims, at a time.
 func (p *plan) promotes(now time.Time) bool {

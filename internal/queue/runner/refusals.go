@@ -3,7 +3,9 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -47,6 +49,7 @@ type afterSplit struct {
 	behind  bool            // more jobs are due than were promoted
 	more    map[string]bool // the queues that were claimed from, and whether another claim may find something
 	next    time.Time       // when the first scheduled job falls due
+	read    engine.Next     // what the look for it has read
 	again   time.Time       // when the next try of a scheduled or refused job is due
 }
 
@@ -91,6 +94,10 @@ func (r *refusals) commitInParts(ctx context.Context, p plan, refused error) (di
 // moveListed promotes due jobs and claims, by lists where a refused job would stop the others. It returns the number of these jobs.
 func (r *refusals) moveListed(ctx context.Context, p plan, did *afterSplit) (moved int, err error) {
 	if moved, err = r.promoteListed(ctx, did); err != nil {
+		return moved, err
+	}
+	limited, err := r.promoteLimited(ctx, p, did)
+	if moved += limited; err != nil {
 		return moved, err
 	}
 	for queue := range p.wants {
@@ -164,6 +171,36 @@ func (r *refusals) promoteListed(ctx context.Context, did *afterSplit) (promoted
 	return r.inParts(ctx, ids, refusal.Promote, func(part []int64) plan { return plan{promoteIDs: part} })
 }
 
+// promoteLimited makes due jobs with limit keys waiting, except refused ones, and the pending ones of limited kinds and queues.
+func (r *refusals) promoteLimited(ctx context.Context, p plan, did *afterSplit) (promoted int, err error) {
+	store := r.env.store
+	if p.limited {
+		ids, err := core.Value(ctx, store.Read, func(ctx context.Context, q db.Querier) ([]int64, error) {
+			return q.ListDueLimitedJobIDs(ctx, db.ListDueLimitedJobIDsParams{Now: core.Micros(store.Now()), N: promoteMost})
+		})
+		if err != nil {
+			return 0, fmt.Errorf("list due jobs with limit keys: %w", err)
+		}
+		did.behind = did.behind || len(ids) == promoteMost
+		promoted, err = r.inParts(ctx, ids, refusal.Promote, func(part []int64) plan { return plan{limitedIDs: part} })
+		if err != nil {
+			return promoted, err
+		}
+	}
+	if p.whole {
+		queues := maps.Clone(p.wants)
+		for queue := range queues {
+			queues[queue] = 0
+		}
+		t, err := r.commitOne(ctx, plan{whole: true, wants: queues, claimIDs: []int64{}})
+		if err != nil {
+			return promoted, err
+		}
+		promoted += int(t.promoted)
+	}
+	return promoted, nil
+}
+
 // claimListed claims up to n jobs of a queue, except refused ones, and starts them.
 func (r *refusals) claimListed(ctx context.Context, p plan, did *afterSplit, queue string, n int64) (claimed int, err error) {
 	store := r.env.store
@@ -184,8 +221,36 @@ func (r *refusals) claimListed(ctx context.Context, p plan, did *afterSplit, que
 	return claimed, err
 }
 
-// claimFurther claims from a further source, and starts the jobs. The source has no list of them, so it leaves out refused ones itself.
+// claimFurther claims from a further source, and starts the jobs. When one of them is refused it claims one by one, and postpones the
+// refused ones. The source leaves out these.
 func (r *refusals) claimFurther(ctx context.Context, p plan, did *afterSplit, f sourceClaim) (claimed int, err error) {
+	claimed, err = r.claimSome(ctx, p, did, f)
+	if err == nil || !r.env.store.RefusesRow(err) {
+		return claimed, err
+	}
+	most := f.N
+	for f.N = 1; most > 0; most-- {
+		n, err := r.claimSome(ctx, p, did, f)
+		refused := (*ClaimError)(nil)
+		switch {
+		case err == nil && n == 0:
+			return claimed, nil
+		case err == nil:
+			claimed += n
+		case errors.As(err, &refused) && r.env.store.RefusesRow(err):
+			did.more[f.Queue] = true
+			if err := r.postpone(refusal.Claim, refused.JobID, refused.Err); err != nil {
+				return claimed, err
+			}
+		default:
+			return claimed, err
+		}
+	}
+	return claimed, nil
+}
+
+// claimSome claims from a further source, and starts the jobs.
+func (r *refusals) claimSome(ctx context.Context, p plan, did *afterSplit, f sourceClaim) (claimed int, err error) {
 	t, err := r.commitOne(ctx, plan{
 		further: []sourceClaim{f}, pending: map[string]int64{f.Queue: 0}, claimIDs: []int64{}, due: p.due,
 		wants: map[string]int64{f.Queue: f.N}, slots: map[string]int64{f.Queue: int64(r.slots.freeOf(f.Queue))},
@@ -197,6 +262,14 @@ func (r *refusals) claimFurther(ctx context.Context, p plan, did *afterSplit, f 
 	return len(t.claimed), nil
 }
 
+// postpone sets a job aside that the database refuses.
+func (r *refusals) postpone(action refusal.Action, id int64, err error) error {
+	if r.env.store.KeyTaken(err) {
+		action = refusal.Conflict
+	}
+	return r.env.notes.Postpone(r.env.writing, r.env.store.Write, r.env.store.Now(), action, id, err)
+}
+
 // inParts commits the plans of ever smaller parts of a list of jobs, and postpones the refused ones. It returns the number of jobs
 // that were promoted or claimed.
 func (r *refusals) inParts(ctx context.Context, ids []int64, action refusal.Action, of func([]int64) plan) (moved int, err error) {
@@ -206,13 +279,7 @@ func (r *refusals) inParts(ctx context.Context, ids []int64, action refusal.Acti
 			moved += len(t.claimed) + int(t.promoted)
 		}
 		return err
-	}, func(id int64, err error) error {
-		action := action // each job may have a different action
-		if r.env.store.KeyTaken(err) {
-			action = refusal.Conflict
-		}
-		return r.env.notes.Postpone(r.env.writing, r.env.store.Write, r.env.store.Now(), action, id, err)
-	})
+	}, func(id int64, err error) error { return r.postpone(action, id, err) })
 	return moved, err
 }
 
@@ -220,12 +287,9 @@ func (r *refusals) inParts(ctx context.Context, ids []int64, action refusal.Acti
 func (r *refusals) planNextTry(ctx context.Context, did *afterSplit) error {
 	store := r.env.store
 	var rows []db.CountRefusalsRow
-	var next int64
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		if rows, err = q.CountRefusals(ctx); err == nil {
-			var read engine.Next
-			read, err = q.GetNextRunAfter(ctx)
-			next = read.RunAfter
+			did.read, err = q.GetNextRunAfter(ctx)
 		}
 		return err
 	})
@@ -233,9 +297,12 @@ func (r *refusals) planNextTry(ctx context.Context, did *afterSplit) error {
 		return fmt.Errorf("count refused jobs: %w", err)
 	}
 	now, old := store.Now(), false
-	r.conflict, r.listing, did.next = false, false, core.Time(next)
+	r.conflict, r.listing, did.next = false, false, core.Time(did.read.RunAfter)
 	if did.again = did.next; !did.again.After(now) {
 		did.again = time.Time{} // the next scheduled job itself was refused
+	}
+	if limited := core.Time(did.read.Limited); limited.After(now) {
+		did.again = core.Earlier(did.again, limited)
 	}
 	for _, row := range rows {
 		r.conflict = r.conflict || row.Action == string(refusal.Conflict)

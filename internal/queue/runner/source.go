@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -24,7 +25,7 @@ type Source interface {
 	Peek(ctx context.Context, q db.Querier, look engine.Look, queue string, n int64) ([]int64, error)
 
 	// Claim claims up to n of these jobs, best first, in the transaction of a cycle. They begin at once: the runner asks for no more than it
-	// has free slots.
+	// has free slots. It leaves out jobs that are set aside. The error of a claim of one job, which the database may refuse, has a [ClaimError].
 	Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]Claimed, error)
 
 	// HasUnfinished reports whether the source has jobs for which a drain waits.
@@ -36,6 +37,17 @@ type Claimed struct {
 	Row      db.ClaimJobsRow
 	LimitKey *string // the job's limit key; nil: it has none
 }
+
+// ClaimError is the error of the claim of one job.
+type ClaimError struct {
+	JobID int64
+	Err   error
+}
+
+func (e *ClaimError) Error() string { return fmt.Sprintf("job %d: %v", e.JobID, e.Err) }
+
+// Unwrap returns the error of the database.
+func (e *ClaimError) Unwrap() error { return e.Err }
 
 // sourceClaim is a claim from a further source.
 type sourceClaim struct {

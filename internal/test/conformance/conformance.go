@@ -103,6 +103,7 @@ func Run(t *testing.T, open Open) {
 		{"Schedules", scheduleTests},
 		{"Sources", sourceTests},
 		{"Limits", limitTests},
+		{"WholeLimits", wholeLimitTests},
 		{"ScheduleChanges", scheduleChangeTests},
 		{"Schedulers", schedulerTests},
 		{"Declarations", declarationTests},

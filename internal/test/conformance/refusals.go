@@ -38,7 +38,7 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 		"Rescue": testRefusedRescue, "Counts": testRefusedCounts, "Workers": testRefusedWorkers,
 		"Expiry": testRefusedExpiry, "Schedule": testRefusedSchedule, "ScheduleCancel": testIgnoredCancelOfASchedule, "Pauses": testRefusedPauses,
 		"Times": testRefusalTimes, "Renewal": testRefusedRenewal, "PassesBesideKept": testPassesBesideKept, "Changes": testRefusedChanges,
-		"Lanes": testLanesBesideRefusals, "Stop": testRefusedEndAtAStop, "Emptying": testRefusedEmptying, "IgnoredPauses": testIgnoredPauses,
+		"Lanes": testLanesBesideRefusals, "Stop": testRefusedEndAtAStop, "Emptying": testRefusedEmptying, "IgnoredPauses": testIgnoredPauses, "Limits": testRefusedLimits,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -62,6 +62,11 @@ func (q counted) AddSensitiveFields(ctx context.Context, arg db.AddSensitiveFiel
 	return q.own.AddSensitiveFields(ctx, arg)
 }
 
+func (q counted) AdoptPendingJobs(ctx context.Context, arg db.AdoptPendingJobsParams) ([]db.AdoptPendingJobsRow, error) {
+	q.note("AdoptPendingJobs")
+	return q.own.AdoptPendingJobs(ctx, arg)
+}
+
 func (q counted) AdvanceSchedule(ctx context.Context, arg db.AdvanceScheduleParams) (int64, error) {
 	q.note("AdvanceSchedule")
 	return q.own.AdvanceSchedule(ctx, arg)
@@ -145,6 +150,11 @@ func (q counted) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.
 func (q counted) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunningJobsPerWorkerRow, error) {
 	q.note("CountRunningJobsPerWorker")
 	return q.own.CountRunningJobsPerWorker(ctx)
+}
+
+func (q counted) CountWholeLimits(ctx context.Context, arg db.CountWholeLimitsParams) (int64, error) {
+	q.note("CountWholeLimits")
+	return q.own.CountWholeLimits(ctx, arg)
 }
 
 func (q counted) Declare(ctx context.Context, arg db.DeclareParams) error {
@@ -330,6 +340,11 @@ func (q counted) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]i
 func (q counted) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
 	q.note("EnqueueKeylessJob")
 	return q.own.EnqueueKeylessJob(ctx, arg)
+}
+
+func (q counted) EnqueueLimitedJobs(ctx context.Context, arg db.EnqueueLimitedJobsParams) ([]int64, error) {
+	q.note("EnqueueLimitedJobs")
+	return q.own.EnqueueLimitedJobs(ctx, arg)
 }
 
 func (q counted) ExcuseUnstartedJobs(ctx context.Context, arg int64) (int64, error) {
@@ -552,6 +567,11 @@ func (q counted) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportWorkers(ctx, arg)
 }
 
+func (q counted) ListAdoptableQueues(ctx context.Context, arg db.ListAdoptableQueuesParams) ([]string, error) {
+	q.note("ListAdoptableQueues")
+	return q.own.ListAdoptableQueues(ctx, arg)
+}
+
 func (q counted) ListAllLanes(ctx context.Context) ([]db.Lane, error) {
 	q.note("ListAllLanes")
 	return q.own.ListAllLanes(ctx)
@@ -610,6 +630,11 @@ func (q counted) ListDeclarations(ctx context.Context) ([]db.Declaration, error)
 func (q counted) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
 	q.note("ListDueJobIDs")
 	return q.own.ListDueJobIDs(ctx, arg)
+}
+
+func (q counted) ListDueLimitedJobIDs(ctx context.Context, arg db.ListDueLimitedJobIDsParams) ([]int64, error) {
+	q.note("ListDueLimitedJobIDs")
+	return q.own.ListDueLimitedJobIDs(ctx, arg)
 }
 
 func (q counted) ListDueSchedules(ctx context.Context, arg db.ListDueSchedulesParams) ([]string, error) {
@@ -725,6 +750,11 @@ func (q counted) ListLaneJobs(ctx context.Context, arg db.ListLaneJobsParams) ([
 func (q counted) ListLaneTimes(ctx context.Context, arg db.ListLaneTimesParams) ([]db.ListLaneTimesRow, error) {
 	q.note("ListLaneTimes")
 	return q.own.ListLaneTimes(ctx, arg)
+}
+
+func (q counted) ListLimitedKinds(ctx context.Context) ([]string, error) {
+	q.note("ListLimitedKinds")
+	return q.own.ListLimitedKinds(ctx)
 }
 
 func (q counted) ListLimits(ctx context.Context) ([]db.ListLimitsRow, error) {
@@ -867,6 +897,11 @@ func (q counted) LockReadyLanes(ctx context.Context, arg db.LockReadyLanesParams
 	return q.own.LockReadyLanes(ctx, arg)
 }
 
+func (q counted) LockWholeLimits(ctx context.Context, arg db.LockWholeLimitsParams) ([]db.LockWholeLimitsRow, error) {
+	q.note("LockWholeLimits")
+	return q.own.LockWholeLimits(ctx, arg)
+}
+
 func (q counted) MendPauses(ctx context.Context, arg db.MendPausesParams) (int64, error) {
 	q.note("MendPauses")
 	return q.own.MendPauses(ctx, arg)
@@ -932,6 +967,11 @@ func (q counted) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobs
 	return q.own.PromoteListedJobs(ctx, arg)
 }
 
+func (q counted) PromoteListedLimitedJobs(ctx context.Context, arg db.PromoteListedLimitedJobsParams) ([]db.PromoteListedLimitedJobsRow, error) {
+	q.note("PromoteListedLimitedJobs")
+	return q.own.PromoteListedLimitedJobs(ctx, arg)
+}
+
 func (q counted) PutOffJob(ctx context.Context, arg db.PutOffJobParams) (int64, error) {
 	q.note("PutOffJob")
 	return q.own.PutOffJob(ctx, arg)
@@ -950,6 +990,11 @@ func (q counted) PutSchedule(ctx context.Context, arg db.PutScheduleParams) erro
 func (q counted) ReadLimits(ctx context.Context, arg string) ([]db.ReadLimitsRow, error) {
 	q.note("ReadLimits")
 	return q.own.ReadLimits(ctx, arg)
+}
+
+func (q counted) ReadWholeLimits(ctx context.Context, arg db.ReadWholeLimitsParams) ([]db.ReadWholeLimitsRow, error) {
+	q.note("ReadWholeLimits")
+	return q.own.ReadWholeLimits(ctx, arg)
 }
 
 func (q counted) RecordExpiredJobs(ctx context.Context, arg db.RecordExpiredJobsParams) error {

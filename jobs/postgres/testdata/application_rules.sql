@@ -19,7 +19,7 @@ BEGIN
         RAISE 'no end today';
     ELSIF NEW.status = 'running' AND NEW.id % 50 = 2 THEN
         RAISE 'no claim today' USING ERRCODE = 'XX999';
-    ELSIF NEW.status = 'pending' AND OLD.status = 'scheduled' AND NEW.id % 50 = 3 THEN
+    ELSIF NEW.status IN ('pending', 'waiting') AND OLD.status = 'scheduled' AND NEW.id % 50 = 3 THEN
         RAISE 'no promotion today';
     ELSIF NEW.status = 'cancelled' AND OLD.attempt = 0 AND NEW.id % 50 = 7 THEN
         RAISE 'no expiry today';

@@ -10,7 +10,7 @@ WHEN NEW.status <> OLD.status
 BEGIN
     SELECT RAISE(ABORT, 'no end today') WHERE NEW.status = 'done' AND NEW.kind = 'many' AND NEW.id % 50 = 1;
     SELECT RAISE(ABORT, 'no claim today') WHERE NEW.status = 'running' AND NEW.kind = 'many' AND NEW.id % 50 = 2;
-    SELECT RAISE(ABORT, 'no promotion today') WHERE NEW.status = 'pending' AND OLD.status = 'scheduled' AND NEW.kind = 'many' AND NEW.id % 50 = 3;
+    SELECT RAISE(ABORT, 'no promotion today') WHERE NEW.status IN ('pending', 'waiting') AND OLD.status = 'scheduled' AND NEW.kind = 'many' AND NEW.id % 50 = 3;
     SELECT RAISE(ABORT, 'no rescue today') WHERE NEW.status = 'pending' AND OLD.status = 'running' AND NEW.kind = 'k' AND NEW.id % 50 = 6;
     SELECT RAISE(ABORT, 'no way out today') WHERE OLD.status = 'running' AND NEW.kind = 'stuck';
     SELECT RAISE(ABORT, 'no expiry today') WHERE NEW.status = 'cancelled' AND OLD.attempt = 0 AND NEW.kind = 'many' AND NEW.id % 50 = 7;

@@ -26,30 +26,38 @@ DROP INDEX sqluice_jobs_start_by;
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
     WHERE start_by IS NOT NULL AND status IN ('scheduled', 'waiting', 'pending');
 
--- The limits that people have set. They go before those that programs declare. The row with an empty key is for all keys of the kind
--- without a row of their own, each by itself, and for the jobs that name no key.
+-- The limits that people have set; they go before the limits that programs declare. scope says what a limit bounds: 'kind' the jobs of each
+-- key of a kind by itself, 'total' all jobs of a kind together, 'queue' all jobs of a queue together. A job starts when all that concern it
+-- have room. In scope 'kind' the row with an empty key is for all keys without a row of their own, and for the jobs that name no key.
 CREATE TABLE sqluice_limits (
-    kind      sqluice_name      NOT NULL,
+    scope     TEXT              NOT NULL CHECK (scope IN ('kind', 'total', 'queue')),
+    name      sqluice_name      NOT NULL, -- of the kind or the queue
     limit_key sqluice_limit_key NOT NULL,
     running   sqluice_count     NOT NULL DEFAULT 0, -- the most jobs at once; 0: any number
     starts    BIGINT            NOT NULL DEFAULT 0 CHECK (starts BETWEEN 0 AND 1000000),     -- starts in a period; 0: any number
     period    BIGINT            NOT NULL DEFAULT 0 CHECK (period BETWEEN 0 AND 86400000000), -- in microseconds
     burst     BIGINT            NOT NULL DEFAULT 0 CHECK (burst BETWEEN 0 AND 1000000),      -- the most starts at one time; 0: one
+    weight    BIGINT            NOT NULL DEFAULT 0 CHECK (weight BETWEEN 0 AND 1000),        -- the share of a key in a round; 0: one
     set_at    sqluice_time      NOT NULL,
-    CHECK (running > 0 OR starts > 0),
+    CHECK (running > 0 OR starts > 0 OR weight > 0),
     CHECK ((starts = 0) = (period = 0)),
     CHECK (burst = 0 OR starts > 0),
-    PRIMARY KEY (kind, limit_key)
+    CHECK (scope = 'kind' OR limit_key = '' AND weight = 0),
+    PRIMARY KEY (scope, name, limit_key)
 );
 
--- What a claim must know of a key. paid_until is the time until which its starts have used up its rate (GCRA's theoretical arrival
+-- The limits of whole kinds and queues: their pending jobs get an empty key.
+CREATE INDEX sqluice_limits_whole ON sqluice_limits (scope, name) WHERE limit_key = '';
+
+-- What a claim must know of a limit's key. paid_until is the time until which its starts have used up its rate (GCRA's theoretical arrival
 -- time). Until closed_until none of its jobs starts. A claim locks the row.
 CREATE TABLE sqluice_limit_keys (
-    kind         sqluice_name      NOT NULL,
+    scope        TEXT              NOT NULL CHECK (scope IN ('kind', 'total', 'queue')),
+    name         sqluice_name      NOT NULL,
     limit_key    sqluice_limit_key NOT NULL,
     paid_until   sqluice_time      NOT NULL DEFAULT 0,
     closed_until sqluice_time      NOT NULL DEFAULT 0,
-    PRIMARY KEY (kind, limit_key)
+    PRIMARY KEY (scope, name, limit_key)
 );
 
 -- A row for the waiting jobs of each kind, key and queue, with the priority of the best of them. From ready_at on a claim looks at the
@@ -76,7 +84,9 @@ SELECT CAST(d.name AS TEXT) AS kind,
        CAST(CASE WHEN CAST(d.body->'limit'->'period' AS TEXT) ~ '^[0-9]{1,17}$'
            THEN d.body->'limit'->>'period' ELSE '0' END AS BIGINT) AS period,
        CAST(CASE WHEN CAST(d.body->'limit'->'burst' AS TEXT) ~ '^[0-9]{1,17}$'
-           THEN d.body->'limit'->>'burst' ELSE '0' END AS BIGINT) AS burst
+           THEN d.body->'limit'->>'burst' ELSE '0' END AS BIGINT) AS burst,
+       CAST(CASE WHEN CAST(d.body->'limit'->'weight' AS TEXT) ~ '^[0-9]{1,17}$'
+           THEN d.body->'limit'->>'weight' ELSE '0' END AS BIGINT) AS weight
 FROM (
     SELECT name, CAST(CASE WHEN body ~ (repeat(chr(92), 2) || 'u(0000|[dD][89a-fA-F])') THEN '{}' ELSE body END AS json) AS body
     FROM sqluice_declarations WHERE subject = 'kind' AND in_force = 1

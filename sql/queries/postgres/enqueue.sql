@@ -12,6 +12,20 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ORDER BY e.n
 RETURNING id;
 
+-- name: EnqueueLimitedJobs :many
+-- EnqueueLimitedJobs adds one job for each item of a JSON list of [payload, limit key], alike in all else; ids rise in their order.
+-- No row means that the queue is closed by a move.
+INSERT INTO sqluice_jobs (kind, queue, payload, limit_key, status, priority, run_after, start_by, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT @kind, @queue, e.value->>0, e.value->>1, 'scheduled', @priority,
+       @run_after, sqlc.narg('start_by'), @max_attempts, @timeout,
+       sqlc.narg('user_id'), sqlc.narg('tags'), sqlc.narg('metadata'),
+       @now, @now
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+ORDER BY e.n
+RETURNING id;
+
 -- name: EnqueueClaimedJob :one
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
@@ -28,6 +42,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = @kind)
+  AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (@kind, @queue)
+      AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = @kind))
   AND COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL ORDER BY d.run_after LIMIT 1), 9223372036854775807)
       > @started_at
   AND NOT EXISTS (
@@ -42,6 +58,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
         WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = b.kind
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = @queue AND o.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = b.kind)
+          AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (b.kind, @queue)
+              AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = b.kind))
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -53,6 +71,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
         WHERE i.status = 'pending' AND i.queue = @queue AND i.kind = f.value->>0
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = @queue AND o.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = f.value->>0)
+          AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (f.value->>0, @queue)
+              AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = f.value->>0))
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1

@@ -10,6 +10,79 @@ WHERE id = ANY (ARRAY(
 ))
 RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority;
 
+-- name: AdoptPendingJobs :many
+-- AdoptPendingJobs makes up to n pending jobs of queues and kinds, two JSON lists, waiting that a limit of a whole kind or queue concerns, the
+-- best of each first. They get an empty limit key. OpenLanes follows in the same transaction.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'waiting', limit_key = ''
+WHERE id = ANY (ARRAY(
+    SELECT c.id FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)
+    CROSS JOIN jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+    CROSS JOIN LATERAL (
+        SELECT j.id FROM sqluice_jobs AS j
+        WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= @now
+          AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
+              AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT @n
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS c
+    LIMIT @n
+))
+RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority;
+
+-- name: ListAdoptableQueues :many
+-- ListAdoptableQueues lists the queues of a JSON list in which AdoptPendingJobs finds jobs of the kinds, a JSON list.
+SELECT CAST(q.value AS TEXT) AS queue FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)
+WHERE EXISTS (
+    SELECT 1 FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
+        SELECT j.id FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= @now
+          AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
+              AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+        LIMIT 1
+    ) AS c
+);
+
+-- name: LockWholeLimits :many
+-- LockWholeLimits locks, in one order, the limits of whole queues and kinds, two JSON lists, and lists them (on SQLite the transaction locks
+-- all). It comes before the locks of lanes.
+SELECT z.scope, z.name FROM sqluice_limits AS z
+WHERE z.limit_key = '' AND (z.scope, z.name) IN (SELECT e.scope, e.name FROM (
+    SELECT CAST('queue' AS TEXT) AS scope, q.value AS name FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)
+    UNION ALL
+    SELECT CAST('total' AS TEXT), k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+) AS e)
+ORDER BY z.scope COLLATE "C", z.name COLLATE "C"
+FOR NO KEY UPDATE;
+
+-- name: ReadWholeLimits :many
+-- ReadWholeLimits returns the limits of whole queues and kinds, two JSON lists, with the number of jobs that run; of a kind, those with a
+-- limit key. keyless is the number of running jobs without one: they started before the limit was set, and their ends wake no lane. It
+-- must be a statement after LockWholeLimits.
+SELECT z.scope, z.name, z.running, z.starts, z.period, z.burst,
+       CAST(CASE z.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.queue = z.name)
+           ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = z.name AND r.limit_key IS NOT NULL AND r.status = 'running') END AS BIGINT) AS active,
+       (SELECT COUNT(*) FROM sqluice_jobs AS n
+        WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL
+          AND (z.scope = 'queue' AND n.queue = z.name OR z.scope <> 'queue' AND n.kind = z.name)) AS keyless,
+       CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until
+FROM (
+    SELECT CAST('queue' AS TEXT) AS scope, q.value AS name FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)
+    UNION ALL
+    SELECT CAST('total' AS TEXT), k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+) AS e
+CROSS JOIN LATERAL (
+    SELECT i.scope, i.name, i.running, i.starts, i.period, i.burst FROM sqluice_limits AS i
+    WHERE i.scope = e.scope AND i.name = e.name AND i.limit_key = '' LIMIT 1
+) AS z
+LEFT JOIN LATERAL (
+    SELECT u.paid_until FROM sqluice_limit_keys AS u WHERE u.scope = z.scope AND u.name = z.name AND u.limit_key = '' LIMIT 1
+) AS t ON true;
+
+-- name: CountWholeLimits :one
+-- CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
+SELECT COUNT(*) AS limits FROM sqluice_limits AS z
+WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value))
+    OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)));
+
 -- name: LockLanes :many
 -- LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all).
 SELECT l.kind, l.limit_key, l.queue FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS k (value)
@@ -106,54 +179,59 @@ CROSS JOIN LATERAL (
 
 -- name: AddLimitKeys :exec
 -- AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
-INSERT INTO sqluice_limit_keys (kind, limit_key)
-SELECT e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key) DO NOTHING;
+INSERT INTO sqluice_limit_keys (scope, name, limit_key)
+SELECT 'kind', e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+ON CONFLICT (scope, name, limit_key) DO NOTHING;
 
 -- name: LockLimitKeys :many
 -- LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
 SELECT l.kind, l.limit_key FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
 CROSS JOIN LATERAL (
-    SELECT k.kind, k.limit_key FROM sqluice_limit_keys AS k
-    WHERE k.kind = e.value->>0 AND k.limit_key = e.value->>1
+    SELECT k.name AS kind, k.limit_key FROM sqluice_limit_keys AS k
+    WHERE k.scope = 'kind' AND k.name = e.value->>0 AND k.limit_key = e.value->>1
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS l;
 
 -- name: ReadLimits :many
 -- ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
--- or else for the kind, or else the declared one; zeros without one. It must be a statement after LockLimitKeys: an earlier snapshot
--- may lack jobs that have started since.
+-- or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
+-- limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
 SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
         WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
+       CAST(CASE WHEN e.value->>1 = '' AND a.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS n WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL AND n.kind = e.value->>0
+       ) ELSE 0 END AS BIGINT) AS keyless,
        CAST(COALESCE(o.running, a.running, d.running, 0) AS BIGINT) AS running,
        CAST(COALESCE(o.starts, a.starts, d.starts, 0) AS BIGINT) AS starts,
        CAST(COALESCE(o.period, a.period, d.period, 0) AS BIGINT) AS period,
        CAST(COALESCE(o.burst, a.burst, d.burst, 0) AS BIGINT) AS burst,
+       CAST(COALESCE(o.weight, a.weight, d.weight, 0) AS BIGINT) AS weight,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
 LEFT JOIN LATERAL (
-    SELECT x.running, x.starts, x.period, x.burst FROM sqluice_limits AS x
-    WHERE x.kind = e.value->>0 AND x.limit_key = e.value->>1 LIMIT 1
+    SELECT x.running, x.starts, x.period, x.burst, x.weight FROM sqluice_limits AS x
+    WHERE x.scope = 'kind' AND x.name = e.value->>0 AND x.limit_key = e.value->>1 LIMIT 1
 ) AS o ON true
 LEFT JOIN LATERAL (
-    SELECT y.running, y.starts, y.period, y.burst FROM sqluice_limits AS y
-    WHERE y.kind = e.value->>0 AND y.limit_key = '' LIMIT 1
+    SELECT y.running, y.starts, y.period, y.burst, y.weight, y.set_at FROM sqluice_limits AS y
+    WHERE y.scope = 'kind' AND y.name = e.value->>0 AND y.limit_key = '' LIMIT 1
 ) AS a ON true
 LEFT JOIN LATERAL (
-    SELECT z.running, z.starts, z.period, z.burst FROM sqluice_declared_limits AS z WHERE z.kind = e.value->>0 LIMIT 1
+    SELECT z.running, z.starts, z.period, z.burst, z.weight FROM sqluice_declared_limits AS z WHERE z.kind = e.value->>0 LIMIT 1
 ) AS d ON true
 LEFT JOIN LATERAL (
     SELECT u.paid_until, u.closed_until FROM sqluice_limit_keys AS u
-    WHERE u.kind = e.value->>0 AND u.limit_key = e.value->>1 LIMIT 1
+    WHERE u.scope = 'kind' AND u.name = e.value->>0 AND u.limit_key = e.value->>1 LIMIT 1
 ) AS t ON true;
 
 -- name: ListLaneJobs :many
--- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], the best first.
+-- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], that are not set aside, the best first.
 SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
     WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
 ) AS j
 ORDER BY j.priority DESC, j.run_after, j.id;
@@ -164,6 +242,7 @@ SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jso
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
     WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS j
@@ -178,10 +257,10 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
           unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: SpendStarts :exec
--- SpendStarts notes until when the starts of keys, a JSON list of [kind, key, time], have used up their rates.
-INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until)
-SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
+-- SpendStarts notes until when starts have used up the rates of limits, a JSON list of [scope, name, key, time].
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
+ON CONFLICT (scope, name, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
 
 -- name: SetLanes :exec
 -- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
@@ -204,8 +283,8 @@ DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
 -- name: DeleteIdleLimitKeys :execrows
 -- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
 -- wait for rows that are locked (on SQLite none are).
-DELETE FROM sqluice_limit_keys WHERE (kind, limit_key) IN (
-    SELECT k.kind, k.limit_key FROM sqluice_limit_keys AS k
+DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
+    SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= @now AND k.closed_until <= @now
-      AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE l.kind = k.kind AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
     LIMIT @n FOR UPDATE SKIP LOCKED);

@@ -70,14 +70,15 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportLimits :execrows
 -- ImportLimits adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_limits (kind, limit_key, running, starts, period, burst, set_at)
-SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT)
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT),
+       CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT), CAST(e.value->>8 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportLimitKeys :execrows
 -- ImportLimitKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until, closed_until)
-SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportLanes :execrows

@@ -6,6 +6,8 @@ CROSS JOIN LATERAL (
     WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = k.value)
+      AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, @queue)
+          AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = k.value))
       AND j.run_after <= @now
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > @now LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT @n
@@ -22,3 +24,14 @@ WHERE id = ANY (ARRAY(
       AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= @now AND j.limit_key IS NULL
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ));
+
+-- name: PromoteListedLimitedJobs :many
+-- PromoteListedLimitedJobs is PromoteLimitedJobs for those jobs of a JSON list of ids that are scheduled and due.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'waiting'
+WHERE id = ANY (ARRAY(
+    SELECT j.id FROM sqluice_jobs AS j
+    WHERE j.id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[]))
+      AND COALESCE(j.status, '') = 'scheduled' AND j.run_after <= @now AND j.limit_key IS NOT NULL
+    FOR NO KEY UPDATE OF j SKIP LOCKED
+))
+RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority;

@@ -15,6 +15,8 @@ WHERE id IN (
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
+      AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, @queue)
+          AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = k.value))
       AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
@@ -32,6 +34,8 @@ WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
   AND COALESCE(status, '') = 'pending' AND queue = CAST(@queue AS TEXT) AND run_after <= @now
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', sqluice_jobs.kind))
+  AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (sqluice_jobs.kind, @queue)
+      AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = sqluice_jobs.kind))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
@@ -52,7 +56,9 @@ WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
     SELECT 1 FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
 )
-AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value));
+AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
+AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, @queue)
+    AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = k.value));
 
 -- name: ListPendingQueues :many
 -- ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
@@ -69,6 +75,8 @@ SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = w.queue AND j.kind = k.value
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = w.queue AND h.kind IN ('', k.value))
+    AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, w.queue)
+        AND (z.scope = 'queue' AND z.name = w.queue OR z.scope <> 'queue' AND z.name = k.value))
 ) AS BIGINT) AS claimable
 FROM w WHERE w.queue IS NOT NULL;
 
@@ -81,6 +89,8 @@ WHERE l.value->>1 = '' AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = l.value->>0 AND j.kind = k.value
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value->>0 AND h.kind IN ('', k.value))
+    AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, l.value->>0)
+        AND (z.scope = 'queue' AND z.name = l.value->>0 OR z.scope <> 'queue' AND z.name = k.value))
 );
 
 -- name: HasUnfinishedJobs :one

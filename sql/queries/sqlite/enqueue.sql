@@ -11,6 +11,19 @@ FROM json_each(CAST(@payloads AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id;
 
+-- name: EnqueueLimitedJobs :many
+-- EnqueueLimitedJobs adds one job for each item of a JSON list of [payload, limit key], alike in all else; ids rise in their order.
+-- No row means that the queue is closed by a move.
+INSERT INTO sqluice_jobs (kind, queue, payload, limit_key, status, priority, run_after, start_by, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT @kind, @queue, e.value->>0, e.value->>1, 'scheduled', @priority,
+       @run_after, sqlc.narg('start_by'), @max_attempts, @timeout,
+       sqlc.narg('user_id'), sqlc.narg('tags'), sqlc.narg('metadata'),
+       @now, @now
+FROM json_each(CAST(@items AS TEXT)) AS e
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+RETURNING id;
+
 -- name: EnqueueClaimedJob :one
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
@@ -26,6 +39,8 @@ SELECT CAST(@worker_id AS BIGINT), @kind, @queue, CAST(@started_at AS BIGINT), @
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', @kind))
+  AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (@kind, @queue)
+      AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = @kind))
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807)
       > @started_at
   AND NOT EXISTS (
@@ -33,6 +48,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = @queue AND j.kind = k.value
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = @queue AND o.kind IN ('', k.value))
+    AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, @queue)
+        AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = k.value))
   )
   AND CAST(@cursors AS TEXT) = '' /* they are for PostgreSQL */
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,

@@ -9,6 +9,68 @@ WHERE id IN (
 )
 RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority;
 
+-- name: AdoptPendingJobs :many
+-- AdoptPendingJobs makes up to n pending jobs of queues and kinds, two JSON lists, waiting that a limit of a whole kind or queue concerns, the
+-- best of each first. They get an empty limit key. OpenLanes follows in the same transaction.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'waiting', limit_key = ''
+WHERE id IN (
+    SELECT c.id FROM json_each(CAST(@queues AS TEXT)) AS q CROSS JOIN json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
+        SELECT j.id FROM sqluice_jobs AS j
+        WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= @now
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
+    )
+    WHERE EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
+        AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+    LIMIT CAST(@n AS BIGINT)
+)
+RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority;
+
+-- name: ListAdoptableQueues :many
+-- ListAdoptableQueues lists the queues of a JSON list in which AdoptPendingJobs finds jobs of the kinds, a JSON list.
+SELECT CAST(q.value AS TEXT) AS queue FROM json_each(CAST(@queues AS TEXT)) AS q
+WHERE EXISTS (
+    SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= @now
+    )
+    AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
+        AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+);
+
+-- name: LockWholeLimits :many
+-- LockWholeLimits locks, in one order, the limits of whole queues and kinds, two JSON lists, and lists them (on SQLite the transaction locks
+-- all). It comes before the locks of lanes.
+SELECT z.scope, z.name FROM (
+    SELECT CAST('queue' AS TEXT) AS scope, CAST(q.value AS TEXT) AS name FROM json_each(CAST(@queues AS TEXT)) AS q
+    UNION ALL
+    SELECT CAST('total' AS TEXT), CAST(k.value AS TEXT) FROM json_each(CAST(@kinds AS TEXT)) AS k
+) AS e
+CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = '';
+
+-- name: ReadWholeLimits :many
+-- ReadWholeLimits returns the limits of whole queues and kinds, two JSON lists, with the number of jobs that run; of a kind, those with a
+-- limit key. keyless is the number of running jobs without one: they started before the limit was set, and their ends wake no lane. It
+-- must be a statement after LockWholeLimits.
+SELECT z.scope, z.name, z.running, z.starts, z.period, z.burst,
+       CAST(CASE z.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.queue = z.name)
+           ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = z.name AND r.limit_key IS NOT NULL AND r.status = 'running') END AS BIGINT) AS active,
+       (SELECT COUNT(*) FROM sqluice_jobs AS n
+        WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL
+          AND (z.scope = 'queue' AND n.queue = z.name OR z.scope <> 'queue' AND n.kind = z.name)) AS keyless,
+       CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until
+FROM (
+    SELECT CAST('queue' AS TEXT) AS scope, CAST(q.value AS TEXT) AS name FROM json_each(CAST(@queues AS TEXT)) AS q
+    UNION ALL
+    SELECT CAST('total' AS TEXT), CAST(k.value AS TEXT) FROM json_each(CAST(@kinds AS TEXT)) AS k
+) AS e
+CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = ''
+LEFT JOIN sqluice_limit_keys AS t ON t.scope = z.scope AND t.name = z.name AND t.limit_key = '';
+
+-- name: CountWholeLimits :one
+-- CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
+SELECT COUNT(*) AS limits FROM sqluice_limits AS z
+WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(@kinds AS TEXT)) AS k)
+    OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(@queues AS TEXT)) AS q));
+
 -- name: LockLanes :many
 -- LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all).
 SELECT l.kind, l.limit_key, l.queue FROM json_each(CAST(@keys AS TEXT)) AS k
@@ -74,39 +136,44 @@ AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue 
 
 -- name: AddLimitKeys :exec
 -- AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
-INSERT INTO sqluice_limit_keys (kind, limit_key)
-SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS e WHERE true
-ON CONFLICT (kind, limit_key) DO NOTHING;
+INSERT INTO sqluice_limit_keys (scope, name, limit_key)
+SELECT 'kind', e.value->>0, e.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS e WHERE true
+ON CONFLICT (scope, name, limit_key) DO NOTHING;
 
 -- name: LockLimitKeys :many
 -- LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
-SELECT k.kind, k.limit_key FROM json_each(CAST(@keys AS TEXT)) AS e
-CROSS JOIN sqluice_limit_keys AS k ON k.kind = e.value->>0 AND k.limit_key = e.value->>1;
+SELECT k.name AS kind, k.limit_key FROM json_each(CAST(@keys AS TEXT)) AS e
+CROSS JOIN sqluice_limit_keys AS k ON k.scope = 'kind' AND k.name = e.value->>0 AND k.limit_key = e.value->>1;
 
 -- name: ReadLimits :many
 -- ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
--- or else for the kind, or else the declared one; zeros without one. It must be a statement after LockLimitKeys: an earlier snapshot
--- may lack jobs that have started since.
+-- or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
+-- limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
 SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
         WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
+       CAST(CASE WHEN e.value->>1 = '' AND a.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS n WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL AND n.kind = e.value->>0
+       ) ELSE 0 END AS BIGINT) AS keyless,
        CAST(COALESCE(o.running, a.running, d.running, 0) AS BIGINT) AS running,
        CAST(COALESCE(o.starts, a.starts, d.starts, 0) AS BIGINT) AS starts,
        CAST(COALESCE(o.period, a.period, d.period, 0) AS BIGINT) AS period,
        CAST(COALESCE(o.burst, a.burst, d.burst, 0) AS BIGINT) AS burst,
+       CAST(COALESCE(o.weight, a.weight, d.weight, 0) AS BIGINT) AS weight,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
 FROM json_each(CAST(@keys AS TEXT)) AS e
-LEFT JOIN sqluice_limits AS o ON o.kind = e.value->>0 AND o.limit_key = e.value->>1
-LEFT JOIN sqluice_limits AS a ON a.kind = e.value->>0 AND a.limit_key = ''
+LEFT JOIN sqluice_limits AS o ON o.scope = 'kind' AND o.name = e.value->>0 AND o.limit_key = e.value->>1
+LEFT JOIN sqluice_limits AS a ON a.scope = 'kind' AND a.name = e.value->>0 AND a.limit_key = ''
 LEFT JOIN sqluice_declared_limits AS d ON d.kind = e.value->>0
-LEFT JOIN sqluice_limit_keys AS t ON t.kind = e.value->>0 AND t.limit_key = e.value->>1;
+LEFT JOIN sqluice_limit_keys AS t ON t.scope = 'kind' AND t.name = e.value->>0 AND t.limit_key = e.value->>1;
 
 -- name: ListLaneJobs :many
--- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], the best first.
+-- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], that are not set aside, the best first.
 SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(@keys AS TEXT)) AS e
 JOIN sqluice_jobs AS j ON j.id IN (
     SELECT i.id FROM sqluice_jobs AS i
     WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
 )
 ORDER BY j.priority DESC, j.run_after, j.id;
@@ -117,6 +184,7 @@ SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jso
 JOIN sqluice_jobs AS j ON j.id IN (
     SELECT i.id FROM sqluice_jobs AS i
     WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
 )
 ORDER BY j.priority DESC, j.run_after, j.id;
@@ -130,10 +198,10 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
           unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: SpendStarts :exec
--- SpendStarts notes until when the starts of keys, a JSON list of [kind, key, time], have used up their rates.
-INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until)
-SELECT e.value->>0, e.value->>1, e.value->>2 FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
-ON CONFLICT (kind, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
+-- SpendStarts notes until when starts have used up the rates of limits, a JSON list of [scope, name, key, time].
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3 FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
+ON CONFLICT (scope, name, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
 
 -- name: SetLanes :exec
 -- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
@@ -156,8 +224,8 @@ DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
 -- name: DeleteIdleLimitKeys :execrows
 -- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
 -- wait for rows that are locked (on SQLite none are).
-DELETE FROM sqluice_limit_keys WHERE (kind, limit_key) IN (
-    SELECT k.kind, k.limit_key FROM sqluice_limit_keys AS k
+DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
+    SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= @now AND k.closed_until <= @now
-      AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE l.kind = k.kind AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
     LIMIT CAST(@n AS BIGINT));

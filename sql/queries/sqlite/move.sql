@@ -61,14 +61,14 @@ FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportLimits :execrows
 -- ImportLimits adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_limits (kind, limit_key, running, starts, period, burst, set_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7, e.value->>8
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportLimitKeys :execrows
 -- ImportLimitKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_limit_keys (kind, limit_key, paid_until, closed_until)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportLanes :execrows

@@ -8,6 +8,8 @@ SELECT c.id, c.priority FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_j
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
 )
 WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
+  AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, @queue)
+      AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = k.value))
 ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT);
 
 -- name: PromoteListedJobs :execrows
@@ -16,3 +18,10 @@ ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT);
 UPDATE sqluice_jobs SET updated_at = @now, status = 'pending'
 WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
   AND COALESCE(status, '') = 'scheduled' AND run_after <= @now AND limit_key IS NULL;
+
+-- name: PromoteListedLimitedJobs :many
+-- PromoteListedLimitedJobs is PromoteLimitedJobs for those jobs of a JSON list of ids that are scheduled and due.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'waiting'
+WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
+  AND COALESCE(status, '') = 'scheduled' AND run_after <= @now AND limit_key IS NOT NULL
+RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority;

@@ -1,0 +1,77 @@
+package limits
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// dealing holds the lanes of a queue among which starts are dealt, the best first, and the limits of their kinds and queue.
+type dealing struct {
+	lanes  []key
+	queue  string
+	wholes wholes
+}
+
+// deal is the room of limits, dealt to lanes in rounds: one job each, or as many as the lane's weight.
+type deal struct {
+	dealing
+	states map[key]*state
+	shares map[key]int64
+}
+
+// newDeal reads the limits of lanes and deals up to n starts.
+func newDeal(ctx context.Context, q db.Querier, of dealing, now, n int64) (*deal, error) {
+	rows, err := q.ReadLimits(ctx, keys(of.lanes))
+	if err != nil {
+		return nil, fmt.Errorf("read limits: %w", err)
+	}
+	d := &deal{of, make(map[key]*state, len(rows)), make(map[key]int64, len(rows))}
+	for _, row := range rows {
+		d.states[key{row.Kind, row.LimitKey}] = ofKey(row, now)
+	}
+	for n > 0 {
+		left := n
+		for _, lane := range of.lanes {
+			for i := int64(0); i < d.states[lane].weight && n > 0 && d.give(lane); i++ {
+				n--
+			}
+		}
+		if n == left {
+			break
+		}
+	}
+	return d, nil
+}
+
+// give gives a lane one start, if all its limits have room.
+func (d *deal) give(lane key) bool {
+	s := d.states[lane]
+	if !s.has() || !d.wholes.has(lane.kind, d.queue) {
+		return false
+	}
+	s.started++
+	for _, w := range d.wholes.of(lane.kind, d.queue) {
+		w.started++
+	}
+	d.shares[lane]++
+	return true
+}
+
+// most returns the largest share.
+func (d *deal) most() (most int64) {
+	for _, n := range d.shares {
+		most = max(most, n)
+	}
+	return most
+}
+
+// take takes one job of a lane's share.
+func (d *deal) take(lane key) bool {
+	if d.shares[lane] == 0 {
+		return false
+	}
+	d.shares[lane]--
+	return true
+}

@@ -1,0 +1,82 @@
+package limits
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+)
+
+// name names the limit of a whole kind or queue.
+type name struct{ scope, name string }
+
+// wholes holds the limits of whole kinds and queues.
+type wholes map[name]*state
+
+// readWholes reads the limits of whole queues and kinds, two JSON lists.
+func readWholes(ctx context.Context, q db.Querier, queues, kinds string, now int64) (wholes, error) {
+	rows, err := q.ReadWholeLimits(ctx, db.ReadWholeLimitsParams{Queues: queues, Kinds: kinds})
+	if err != nil {
+		return nil, fmt.Errorf("read the limits of whole kinds and queues: %w", err)
+	}
+	w := make(wholes, len(rows))
+	for _, row := range rows {
+		w[name{row.Scope, row.Name}] = ofWhole(row, now)
+	}
+	return w, nil
+}
+
+// lockWholes locks the limits of whole queues and kinds, two JSON lists, and then reads them.
+func lockWholes(ctx context.Context, q db.Querier, queues, kinds string, now int64) (wholes, error) {
+	locked, err := q.LockWholeLimits(ctx, db.LockWholeLimitsParams{Queues: queues, Kinds: kinds})
+	if err != nil || len(locked) == 0 {
+		return nil, core.Wrap(err, "lock the limits of whole kinds and queues")
+	}
+	return readWholes(ctx, q, queues, kinds, now)
+}
+
+// has reports whether there is room for a job of a kind in a queue.
+func (w wholes) has(kind, queue string) bool {
+	for _, s := range w.of(kind, queue) {
+		if !s.has() {
+			return false
+		}
+	}
+	return true
+}
+
+// of returns the limits that bound the jobs of a kind in a queue.
+func (w wholes) of(kind, queue string) (list []*state) {
+	for _, n := range []name{{ScopeTotal, kind}, {ScopeQueue, queue}} {
+		if s := w[n]; s != nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// withRoom returns the names of a JSON list that have room in a scope, and when one of the others has room again by itself.
+func (w wholes) withRoom(scope, names string, now int64) (left string, next time.Time, err error) {
+	full := map[string]bool{}
+	for n, s := range w {
+		if n.scope != scope || s.has() {
+			continue
+		}
+		full[n.name] = true
+		if at := s.readyAt(now); at != nil {
+			next = core.Earlier(next, core.Time(*at))
+		}
+	}
+	if len(full) == 0 {
+		return names, next, nil
+	}
+	var list []string
+	if err := json.Unmarshal([]byte(names), &list); err != nil {
+		return "", next, fmt.Errorf("decode names: %w", err)
+	}
+	return core.JSONNames(slices.DeleteFunc(list, func(n string) bool { return full[n] })), next, nil
+}
