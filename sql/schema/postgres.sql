@@ -98,18 +98,21 @@ TABLE sqluice_lanes
     ready_at sqluice_time
 
 TABLE sqluice_limit_keys
-    kind sqluice_name NOT NULL
+    scope text NOT NULL
+    name sqluice_name NOT NULL
     limit_key sqluice_limit_key NOT NULL
     paid_until sqluice_time NOT NULL DEFAULT 0
     closed_until sqluice_time NOT NULL DEFAULT 0
 
 TABLE sqluice_limits
-    kind sqluice_name NOT NULL
+    scope text NOT NULL
+    name sqluice_name NOT NULL
     limit_key sqluice_limit_key NOT NULL
     running sqluice_count NOT NULL DEFAULT 0
     starts bigint NOT NULL DEFAULT 0
     period bigint NOT NULL DEFAULT 0
     burst bigint NOT NULL DEFAULT 0
+    weight bigint NOT NULL DEFAULT 0
     set_at sqluice_time NOT NULL
 
 TABLE sqluice_moves
@@ -229,14 +232,18 @@ sqluice_jobs sqluice_jobs_id_check: CHECK (((id >= 1) AND (id <= '90071992547409
 sqluice_jobs sqluice_jobs_pkey: PRIMARY KEY (id)
 sqluice_jobs start_by_is_in_unix_microseconds: CHECK (((start_by >= '100000000000000'::bigint) AND (start_by <= '253402300799999999'::bigint)))
 sqluice_lanes sqluice_lanes_pkey: PRIMARY KEY (kind, limit_key, queue)
-sqluice_limit_keys sqluice_limit_keys_pkey: PRIMARY KEY (kind, limit_key)
+sqluice_limit_keys sqluice_limit_keys_pkey: PRIMARY KEY (scope, name, limit_key)
+sqluice_limit_keys sqluice_limit_keys_scope_check: CHECK ((scope = ANY (ARRAY['kind'::text, 'total'::text, 'queue'::text])))
 sqluice_limits sqluice_limits_burst_check: CHECK (((burst >= 0) AND (burst <= 1000000)))
 sqluice_limits sqluice_limits_check1: CHECK (((starts = 0) = (period = 0)))
 sqluice_limits sqluice_limits_check2: CHECK (((burst = 0) OR (starts > 0)))
-sqluice_limits sqluice_limits_check: CHECK ((((running)::bigint > 0) OR (starts > 0)))
+sqluice_limits sqluice_limits_check3: CHECK (((scope = 'kind'::text) OR (((limit_key)::text = ''::text) AND (weight = 0))))
+sqluice_limits sqluice_limits_check: CHECK ((((running)::bigint > 0) OR (starts > 0) OR (weight > 0)))
 sqluice_limits sqluice_limits_period_check: CHECK (((period >= 0) AND (period <= '86400000000'::bigint)))
-sqluice_limits sqluice_limits_pkey: PRIMARY KEY (kind, limit_key)
+sqluice_limits sqluice_limits_pkey: PRIMARY KEY (scope, name, limit_key)
+sqluice_limits sqluice_limits_scope_check: CHECK ((scope = ANY (ARRAY['kind'::text, 'total'::text, 'queue'::text])))
 sqluice_limits sqluice_limits_starts_check: CHECK (((starts >= 0) AND (starts <= 1000000)))
+sqluice_limits sqluice_limits_weight_check: CHECK (((weight >= 0) AND (weight <= 1000)))
 sqluice_moves sqluice_moves_direction_check: CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text])))
 sqluice_moves sqluice_moves_pkey: PRIMARY KEY (direction)
 sqluice_pauses sqluice_pauses_kind_check: CHECK ((length(kind) <= 200))
@@ -304,8 +311,9 @@ CREATE INDEX sqluice_jobs_user ON sqluice_jobs USING btree (user_id, id) WHERE (
 CREATE INDEX sqluice_lanes_next ON sqluice_lanes USING btree (queue, kind, ready_at) WHERE (ready_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_lanes_pkey ON sqluice_lanes USING btree (kind, limit_key, queue)
 CREATE INDEX sqluice_lanes_ready ON sqluice_lanes USING btree (queue, kind, priority DESC, ready_at) WHERE (ready_at IS NOT NULL)
-CREATE UNIQUE INDEX sqluice_limit_keys_pkey ON sqluice_limit_keys USING btree (kind, limit_key)
-CREATE UNIQUE INDEX sqluice_limits_pkey ON sqluice_limits USING btree (kind, limit_key)
+CREATE UNIQUE INDEX sqluice_limit_keys_pkey ON sqluice_limit_keys USING btree (scope, name, limit_key)
+CREATE UNIQUE INDEX sqluice_limits_pkey ON sqluice_limits USING btree (scope, name, limit_key)
+CREATE INDEX sqluice_limits_whole ON sqluice_limits USING btree (scope, name) WHERE ((limit_key)::text = ''::text)
 CREATE UNIQUE INDEX sqluice_moves_pkey ON sqluice_moves USING btree (direction)
 CREATE UNIQUE INDEX sqluice_pauses_pkey ON sqluice_pauses USING btree (queue, kind)
 CREATE UNIQUE INDEX sqluice_refusals_pkey ON sqluice_refusals USING btree (job_id, action)
@@ -483,7 +491,12 @@ sqluice_declared_limits AS SELECT (d.name)::text AS kind,
         CASE
             WHEN ((((d.body -> 'limit'::text) -> 'burst'::text))::text ~ '^[0-9]{1,17}$'::text) THEN ((d.body -> 'limit'::text) ->> 'burst'::text)
             ELSE '0'::text
-        END)::bigint AS burst
+        END)::bigint AS burst,
+    (
+        CASE
+            WHEN ((((d.body -> 'limit'::text) -> 'weight'::text))::text ~ '^[0-9]{1,17}$'::text) THEN ((d.body -> 'limit'::text) ->> 'weight'::text)
+            ELSE '0'::text
+        END)::bigint AS weight
    FROM ( SELECT sqluice_declarations.name,
             (
                 CASE

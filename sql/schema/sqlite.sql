@@ -182,7 +182,8 @@ CREATE TABLE sqluice_lanes (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqluice_limit_keys (
-    kind         TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
+    scope        TEXT    NOT NULL CHECK (scope IN ('kind', 'total', 'queue')),
+    name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
     limit_key    TEXT    NOT NULL CHECK (length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0),
     paid_until   INTEGER NOT NULL DEFAULT 0
                  CONSTRAINT paid_until_is_in_unix_microseconds
@@ -190,22 +191,25 @@ CREATE TABLE sqluice_limit_keys (
     closed_until INTEGER NOT NULL DEFAULT 0
                  CONSTRAINT closed_until_is_in_unix_microseconds
                  CHECK (closed_until BETWEEN 100000000000000 AND 253402300799999999 OR closed_until = 0),
-    PRIMARY KEY (kind, limit_key)
+    PRIMARY KEY (scope, name, limit_key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqluice_limits (
-    kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
+    scope     TEXT    NOT NULL CHECK (scope IN ('kind', 'total', 'queue')),
+    name      TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0), -- of the kind or the queue
     limit_key TEXT    NOT NULL CHECK (length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0),
     running   INTEGER NOT NULL DEFAULT 0 CHECK (running BETWEEN 0 AND 1000000000), -- the most jobs at once; 0: any number
     starts    INTEGER NOT NULL DEFAULT 0 CHECK (starts BETWEEN 0 AND 1000000),     -- starts in a period; 0: any number
     period    INTEGER NOT NULL DEFAULT 0 CHECK (period BETWEEN 0 AND 86400000000), -- in microseconds
     burst     INTEGER NOT NULL DEFAULT 0 CHECK (burst BETWEEN 0 AND 1000000),      -- the most starts at one time; 0: one
+    weight    INTEGER NOT NULL DEFAULT 0 CHECK (weight BETWEEN 0 AND 1000),        -- the share of a key in a round; 0: one
     set_at    INTEGER NOT NULL CONSTRAINT set_at_is_in_unix_microseconds
                  CHECK (set_at BETWEEN 100000000000000 AND 253402300799999999 OR set_at = 0),
-    CHECK (running > 0 OR starts > 0),
+    CHECK (running > 0 OR starts > 0 OR weight > 0),
     CHECK ((starts = 0) = (period = 0)),
     CHECK (burst = 0 OR starts > 0),
-    PRIMARY KEY (kind, limit_key)
+    CHECK (scope = 'kind' OR limit_key = '' AND weight = 0),
+    PRIMARY KEY (scope, name, limit_key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqluice_moves (
@@ -446,6 +450,8 @@ CREATE INDEX sqluice_lanes_next ON sqluice_lanes (queue, kind, ready_at) WHERE r
 
 CREATE INDEX sqluice_lanes_ready ON sqluice_lanes (queue, kind, priority DESC, ready_at) WHERE ready_at IS NOT NULL;
 
+CREATE INDEX sqluice_limits_whole ON sqluice_limits (scope, name) WHERE limit_key = '';
+
 CREATE INDEX sqluice_schedules_next ON sqluice_schedules (next_at) WHERE paused_at IS NULL AND origin = 'client';
 
 CREATE INDEX sqluice_schedules_owed ON sqluice_schedules (owed_at) WHERE owed_at IS NOT NULL;
@@ -484,7 +490,8 @@ SELECT d.name AS kind,
        CAST(CASE json_type(d.body, '$.limit.running') WHEN 'integer' THEN d.body->'limit'->>'running' ELSE 0 END AS INTEGER) AS running,
        CAST(CASE json_type(d.body, '$.limit.starts') WHEN 'integer' THEN d.body->'limit'->>'starts' ELSE 0 END AS INTEGER) AS starts,
        CAST(CASE json_type(d.body, '$.limit.period') WHEN 'integer' THEN d.body->'limit'->>'period' ELSE 0 END AS INTEGER) AS period,
-       CAST(CASE json_type(d.body, '$.limit.burst') WHEN 'integer' THEN d.body->'limit'->>'burst' ELSE 0 END AS INTEGER) AS burst
+       CAST(CASE json_type(d.body, '$.limit.burst') WHEN 'integer' THEN d.body->'limit'->>'burst' ELSE 0 END AS INTEGER) AS burst,
+       CAST(CASE json_type(d.body, '$.limit.weight') WHEN 'integer' THEN d.body->'limit'->>'weight' ELSE 0 END AS INTEGER) AS weight
 FROM sqluice_declarations AS d WHERE d.subject = 'kind' AND d.in_force = 1 AND json_type(d.body, '$.limit') = 'object';
 
 CREATE VIEW sqluice_failures AS
