@@ -713,6 +713,13 @@ func (q timed) HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (
 	return value, err
 }
 
+func (q timed) HoldLimitKey(ctx context.Context, arg HoldLimitKeyParams) error {
+	began := time.Now()
+	err := q.own.HoldLimitKey(ctx, arg)
+	q.hook("HoldLimitKey", time.Since(began), err)
+	return err
+}
+
 func (q timed) ImportAudit(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ImportAudit(ctx, arg)

@@ -92,6 +92,7 @@ type (
 	HasUnfinishedJobsParams        = sqlite.HasUnfinishedJobsParams
 	HasWaitingJobsParams           = sqlite.HasWaitingJobsParams
 	HeartbeatWorkerParams          = sqlite.HeartbeatWorkerParams
+	HoldLimitKeyParams             = sqlite.HoldLimitKeyParams
 	Job                            = sqlite.Job
 	JobAudit                       = sqlite.JobAudit
 	JobError                       = sqlite.JobError

@@ -253,6 +253,8 @@ type Querier interface {
 	HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
+	// HoldLimitKey locks the row of a limit's key, and adds it if there is none. It waits for other transactions that have locked it.
+	HoldLimitKey(ctx context.Context, arg HoldLimitKeyParams) error
 	// ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportAudit(ctx context.Context, items string) (int64, error)
 	// ImportDeclarations adds rows as they are: a JSON list of lists, each in the order of the table's columns.

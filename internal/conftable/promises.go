@@ -55,6 +55,7 @@ var promises = map[string]string{
 	"Sources":                  "The best jobs of all sources start first.",
 	"WholeLimits":              "Limits of whole kinds and queues bound jobs without a key too.",
 	"Limits":                   "Keys keep their limits, share slots fairly, and wait for nothing else.",
+	"LimitTokens":              "Code that is no job obeys the rate of a limit.",
 	"Stop":                     "A stop releases unfinished jobs uncounted.",
 	"Timeout":                  "The closest timeout ends the attempt.",
 	"Transaction":              "Changes share the caller's transaction.",

@@ -520,6 +520,10 @@ func (q queries) HeartbeatWorker(ctx context.Context, arg db.HeartbeatWorkerPara
 	return q.own.HeartbeatWorker(ctx, dbpostgres.HeartbeatWorkerParams(arg))
 }
 
+func (q queries) HoldLimitKey(ctx context.Context, arg db.HoldLimitKeyParams) error {
+	return q.own.HoldLimitKey(ctx, dbpostgres.HoldLimitKeyParams(arg))
+}
+
 func (q queries) ImportAudit(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportAudit(ctx, arg)
 }

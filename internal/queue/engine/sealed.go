@@ -41,5 +41,6 @@ func SharedOf(carrier StoreCarrier) *Shared { return carrier.sealedStore().share
 type Shared struct {
 	Searches     Exclusive
 	SchemaChecks Exclusive
+	LimitTakes   Turns // by the name of the limit: see jobs.Limiter
 	Waits        waits.List
 }

@@ -104,6 +104,7 @@ func Run(t *testing.T, open Open) {
 		{"Sources", sourceTests},
 		{"Limits", limitTests},
 		{"WholeLimits", wholeLimitTests},
+		{"LimitTokens", tokenTests},
 		{"ScheduleChanges", scheduleChangeTests},
 		{"Schedulers", schedulerTests},
 		{"Declarations", declarationTests},

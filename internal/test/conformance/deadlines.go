@@ -113,6 +113,7 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	d.add(true, "Client.SetQueueLimit", func(ctx context.Context) error { return c.SetQueueLimit(ctx, late, jobs.LimitValues{Running: 1}) })
 	d.add(true, "Client.DeleteTotalLimit", func(ctx context.Context) error { _, err := c.DeleteTotalLimit(ctx, late); return err })
 	d.add(true, "Client.DeleteQueueLimit", func(ctx context.Context) error { _, err := c.DeleteQueueLimit(ctx, late); return err })
+	d.add(false, "Limiter.Take", func(ctx context.Context) error { return c.Limit(late).Take(ctx, 1) })
 	d.add(false, "Client.Limits", func(ctx context.Context) error { _, err := c.Limits(ctx); return err })
 	d.add(true, "Client.PauseKind", func(ctx context.Context) error { _, err := c.PauseKind(ctx, "q", late); return err })
 	d.add(true, "Client.ResumeKind", func(ctx context.Context) error { _, err := c.ResumeKind(ctx, "q", late); return err })
@@ -236,6 +237,7 @@ func (d *deadlines) wantAll() {
 	context := reflect.TypeFor[context.Context]()
 	for name, of := range map[string]reflect.Type{
 		"Client": reflect.TypeFor[*jobs.Client](), "Inspector": reflect.TypeFor[*inspect.Inspector](), "Job": reflect.TypeFor[*jobs.Job](),
+		"Limiter": reflect.TypeFor[*jobs.Limiter](),
 	} {
 		for method := range of.Methods() {
 			if method.Type.NumIn() < 2 || method.Type.In(1) != context {

@@ -502,6 +502,11 @@ func (q counted) HeartbeatWorker(ctx context.Context, arg db.HeartbeatWorkerPara
 	return q.own.HeartbeatWorker(ctx, arg)
 }
 
+func (q counted) HoldLimitKey(ctx context.Context, arg db.HoldLimitKeyParams) error {
+	q.note("HoldLimitKey")
+	return q.own.HoldLimitKey(ctx, arg)
+}
+
 func (q counted) ImportAudit(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportAudit")
 	return q.own.ImportAudit(ctx, arg)
