@@ -26,6 +26,7 @@ func commandTests() tests {
 		"SchedulesAnswerInJSON":                        schedulesAnswerInJSON,
 		"JobsExpire":                                   jobsExpire,
 		"PayloadsArePosted":                            payloadsArePosted,
+		"RefusedPostsCloseTheirLimitKey":               refusedPostsCloseTheirLimitKey,
 		"ShowHasEverything":                            showHasEverything,
 		"ControlCharactersOfJobsNeverReachTheTerminal": controlCharactersOfJobsNeverReachTheTerminal,
 		"RetryCancelDeleteDoWhatCanBeDone":             retryCancelDeleteDoWhatCanBeDone,

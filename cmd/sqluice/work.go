@@ -47,9 +47,10 @@ unreachable, work waits for it, at the start and later.
 webhook-signature of the Standard Webhooks specification, by the secret in SQLUICE_WEBHOOK_SECRET or --post-secret-file: whsec_
 and 24 to 64 bytes in base64. A file may have several secrets, of which receivers need one. The id is the same in each attempt
 with the same payload. An answer of 2xx means done, and its body becomes the result; 410 means failed for good. With 429 or 503
-and Retry-After the kind is paused in the job's queue for as long, at most a day, for all workers, and the attempt does not count:
-the job waits with the others, and "queues resume" ends that. After any other answer, or none within --post-timeout, the job is
-retried. Redirects by 307 and 308 are followed, to private addresses and by the proxy of HTTP_PROXY only with --post-private.
+and Retry-After the attempt does not count, and for as long, at most a day, no worker starts a job of the same limit key. If the
+job has none, its kind is paused in its queue: the job waits with the others, and "queues resume" ends that. After any other
+answer, or none within --post-timeout, the job is retried. Redirects by 307 and 308 are followed, to private addresses and by
+the proxy of HTTP_PROXY only with --post-private.
 
 --metrics serves this worker's metrics, and those of the queue, to Prometheus: on a loopback address, or on any address
 with a token; "sqluice serve --help" says how to send it. --probes answers /healthz and /readyz without one. The worker

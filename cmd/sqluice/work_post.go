@@ -76,6 +76,9 @@ func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMes
 	}
 	if delay, asked := webhook.RetryAfter(answer, time.Now()); asked {
 		w.log.Info("the receiver asks to wait", "kind", w.kind, "status", answer.StatusCode, "for", delay)
+		if job.LimitKey != nil {
+			return jobs.Throttle(delay)
+		}
 		return w.putOff(ctx, job, delay)
 	}
 	return failure(answer, body)
