@@ -63,8 +63,8 @@ cannot hold fails the attempt in the same way: during a rolling deploy another w
 # Uniqueness
 
 With [Unique] an enqueue finds the live job of the same kind and key instead of adding one. [UniqueReplace] also gives a job that
-does not run the new payload, [UniqueAgain] adds one job behind a running one, [Debounce] delays the job until a burst of
-enqueues has ended, and [UniqueFor] adds no job for a period. With [RequestID] an enqueue finds any job that is still kept, so
+does not run the new payload, [UniqueAgain] adds one job behind a running one, [UniqueReplaceRunning] asks that one to end as well,
+[Debounce] delays the job until a burst of enqueues has ended, and [UniqueFor] adds no job for a period. With [RequestID] an enqueue finds any job that is still kept, so
 that a request that is sent twice adds one job.
 
 # Schedules

@@ -26,6 +26,11 @@ type Receipt struct {
 	Replaced bool
 }
 
+// receiptOf returns the receipt for an inserted row.
+func receiptOf(i lifecycle.Inserted) Receipt {
+	return Receipt{ID: i.ID, Existed: i.Existed, Replaced: i.Replaced}
+}
+
 // Enqueue adds a job of a kind given by name, with a payload that is JSON already; [Kind.Enqueue] is the typed form. A nil payload is an
 // empty object, {}. Bad input returns an [InvalidError]. After it returns without an error the job will run, whatever process dies when.
 //
@@ -155,8 +160,11 @@ func (c *Client) insertWith(ctx context.Context, job lifecycle.Row, author *audi
 	undo := author != nil || job.Unique.Mode != lifecycle.UniqueKeep
 	err := c.scope().InsertWith(ctx, job.Queue, undo, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
 		what, err := lifecycle.Insert(ctx, q, job)
-		receipt = Receipt(what)
+		receipt = receiptOf(what)
 		if err != nil || what.Existed && !what.Replaced {
+			return false, err
+		}
+		if err := recordCancelled(ctx, q, author, job.Now, what); err != nil {
 			return false, err
 		}
 		action := jobtype.ActionEnqueue
@@ -255,9 +263,9 @@ func (c *Client) addLimited(ctx context.Context, e *enqueue, job db.EnqueueJobPa
 			return false, err
 		}
 		for i, item := range list {
-			receipts[i] = Receipt(item)
+			receipts[i] = receiptOf(item)
 		}
-		return recordItems(ctx, q, author, job.Now, common(rows), receipts)
+		return recordItems(ctx, q, author, job.Now, common(rows), list)
 	})
 	if err != nil {
 		return nil, err

@@ -55,6 +55,31 @@ func ExampleUniqueAgain() {
 	// make 200
 }
 
+// The newest enqueue wins: it asks the running job to end.
+func ExampleUniqueReplaceRunning() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+
+	_, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 80}, jobs.UniqueReplaceRunning("cat.jpg"))
+	check(err)
+	drain(ctx, client, func(running context.Context, _ jobs.Job, args Resize) error {
+		fmt.Println("make", args.Width)
+		if args.Width == 200 {
+			return nil
+		}
+		receipt, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 200}, jobs.UniqueReplaceRunning("cat.jpg"))
+		check(err)
+		fmt.Println("a job was added:", !receipt.Existed)
+		<-running.Done()
+		return context.Cause(running)
+	})
+	// Output:
+	// make 80
+	// a job was added: true
+	// make 200
+}
+
 // At most one job an hour, also after that one has ended and its row is gone.
 func ExampleUniqueFor() {
 	ctx := context.Background()

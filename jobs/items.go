@@ -133,9 +133,9 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 			return false, err
 		}
 		for i, item := range list {
-			receipts[i] = Receipt(item)
+			receipts[i] = receiptOf(item)
 		}
-		return recordItems(ctx, q, author, core.Micros(now), subject, receipts)
+		return recordItems(ctx, q, author, core.Micros(now), subject, list)
 	})
 	if err != nil {
 		return err
@@ -146,23 +146,40 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 	return nil
 }
 
-// recordItems adds an entry to the audit log for the jobs that were added, and one for those that were replaced. It reports whether there
-// were any.
-func recordItems(ctx context.Context, q db.Querier, author *audit.Author, now int64, subject audit.Entry, receipts []Receipt) (any bool, err error) {
+// recordItems adds an entry to the audit log for the jobs that were added, one for the jobs that were replaced, and one for each running
+// job that was asked to end. It reports whether any were added or replaced.
+func recordItems(ctx context.Context, q db.Querier, author *audit.Author, now int64, subject audit.Entry, list []lifecycle.Inserted) (any bool, err error) {
 	added, replaced := subject, subject
 	replaced.Action = jobtype.ActionUpdate
-	for _, r := range receipts {
+	for _, item := range list {
 		switch {
-		case !r.Existed:
-			added.JobIDs = append(added.JobIDs, r.ID)
-		case r.Replaced:
-			replaced.JobIDs = append(replaced.JobIDs, r.ID)
+		case !item.Existed:
+			added.JobIDs = append(added.JobIDs, item.ID)
+		case item.Replaced:
+			replaced.JobIDs = append(replaced.JobIDs, item.ID)
+		}
+		if err := recordCancelled(ctx, q, author, now, item); err != nil {
+			return false, err
 		}
 	}
 	if err := author.RecordMany(ctx, q, now, added); err != nil {
 		return false, err
 	}
 	return len(added.JobIDs)+len(replaced.JobIDs) > 0, author.RecordMany(ctx, q, now, replaced)
+}
+
+// recordCancelled adds an entry to the audit log for a running job that an enqueue asked to end: see [UniqueReplaceRunning].
+func recordCancelled(ctx context.Context, q db.Querier, author *audit.Author, now int64, item lifecycle.Inserted) error {
+	if author == nil || item.Cancelled == 0 {
+		return nil
+	}
+	subject, err := author.Subject(ctx, q, item.Cancelled)
+	if err != nil {
+		return err
+	}
+	return author.Record(ctx, q, now, audit.Entry{
+		Action: jobtype.ActionCancel, JobID: item.Cancelled, Kind: subject.Kind, Queue: subject.Queue, Jobs: 1,
+	})
 }
 
 // common returns the audit log's description of all rows: the kind and the queue if they share them.

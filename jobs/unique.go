@@ -9,8 +9,8 @@ import (
 )
 
 // Unique makes the enqueue return an existing job, instead of adding one, when a live job (scheduled, pending or running) of the
-// same kind has the same key. An empty key means none. Of Unique, [UniqueReplace], [UniqueAgain], [Debounce] and [UniqueFor] the
-// last one given applies.
+// same kind has the same key. An empty key means none. Of Unique, [UniqueReplace], [UniqueAgain],
+// [UniqueReplaceRunning], [Debounce] and [UniqueFor] the last one given applies.
 func Unique(key string) EnqueueOption { return unique(key, lifecycle.Unique{}) }
 
 // UniqueReplace is Unique, except that a live job that is not running takes the payload and the options of the newest enqueue, and
@@ -25,6 +25,13 @@ func UniqueReplace(key string) EnqueueOption {
 // and a handler may enqueue its own job again.
 func UniqueAgain(key string) EnqueueOption {
 	return unique(key, lifecycle.Unique{Mode: lifecycle.UniqueAgain})
+}
+
+// UniqueReplaceRunning is UniqueAgain, except that the enqueue also asks the running job to end, as [Client.Cancel] does: the newest enqueue
+// wins. Its job begins when the running one has ended. That one ends as cancelled, or as done if its handler ends well all the same. A
+// handler that enqueues its own key so ends its own attempt.
+func UniqueReplaceRunning(key string) EnqueueOption {
+	return unique(key, lifecycle.Unique{Mode: lifecycle.UniqueReplaceRunning})
 }
 
 // Debounce is UniqueAgain for jobs that are enqueued in bursts: the job runs with the newest payload once no enqueue with the key has come

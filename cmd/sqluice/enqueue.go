@@ -17,9 +17,9 @@ const enqueueHelp = `enqueue adds a job and prints its id. PAYLOAD is JSON, {} w
 
 If a job with the same --unique or --request-id exists, no job is added: the printed id is that of the existing job, and
 standard error says so. --unique-mode replace gives that job the new payload and options unless it runs; again does so too, and adds
-one job beside a running one, which runs when that has ended. --debounce runs the job when no enqueue with its key has come for a
-time, and with --at-most no later than a time after the first one. --unique-for adds nothing for a time after a job was added,
-whatever becomes of it.
+one job beside a running one, which runs when that has ended; replace-running also asks the running one to end. --debounce runs the
+job when no enqueue with its key has come for a time, and with --at-most no later than a time after the first one. --unique-for adds
+nothing for a time after a job was added, whatever becomes of it.
 
 With --stdin each line of standard input is the payload of a job (NDJSON). All jobs are added in one transaction, or none
 if a line is invalid; the error names its number. Blank lines are skipped. The whole input is held in memory. The ids are
@@ -83,7 +83,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 	flags.Var(&timeValue{&f.at}, "at", "run not before this time, in the form of RFC 3339")
 	flags.Var(&f.startBy, "start-by", "cancel the job if it has not started by this `TIME`, or within DURATION after it is due")
 	flags.StringVar(&f.unique.Key, "unique", "", "add nothing if a live job of this kind has the same `KEY`")
-	flags.StringVar(&f.unique.Mode, "unique-mode", "", "what becomes of a live job with the key: `MODE` is keep, replace or again")
+	flags.StringVar(&f.unique.Mode, "unique-mode", "", "what becomes of a live job with the key: `MODE` is keep, replace, again or replace-running")
 	flags.Var(&durationValue{value: &f.unique.Debounce, least: time.Microsecond}, "debounce", "run `DURATION` after the last enqueue with the key")
 	flags.Var(&durationValue{value: &f.unique.AtMost, least: time.Microsecond}, "at-most", "with --debounce: run at most `DURATION` after the first enqueue")
 	flags.Var(&durationValue{value: &f.unique.For, least: time.Microsecond}, "unique-for", "add nothing for `DURATION` after a job with the key was added")

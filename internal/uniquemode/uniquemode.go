@@ -2,6 +2,7 @@
 package uniquemode
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 // Choice holds a caller's values. Zero values are not given; at most one of Mode, Debounce and For may be, and only with a key.
 type Choice struct {
 	Key      string
-	Mode     string // keep, replace or again
+	Mode     string // keep, replace, again or replace-running
 	Debounce time.Duration
 	AtMost   time.Duration // only with Debounce
 	For      time.Duration
@@ -32,6 +33,8 @@ func (c Choice) Option() (jobs.EnqueueOption, error) {
 		return jobs.UniqueReplace(c.Key), nil
 	case c.Mode == "again":
 		return jobs.UniqueAgain(c.Key), nil
+	case c.Mode == "replace-running":
+		return jobs.UniqueReplaceRunning(c.Key), nil
 	case c.Key != "":
 		return jobs.Unique(c.Key), nil
 	}
@@ -55,8 +58,8 @@ func (c Choice) check() error {
 		}
 	}
 	switch {
-	case c.Mode != "" && c.Mode != "keep" && c.Mode != "replace" && c.Mode != "again":
-		return jobtype.NewInvalidError("unique mode", strconv.Quote(c.Mode), "be keep, replace or again")
+	case !slices.Contains([]string{"", "keep", "replace", "again", "replace-running"}, c.Mode):
+		return jobtype.NewInvalidError("unique mode", strconv.Quote(c.Mode), "be keep, replace, again or replace-running")
 	case c.AtMost != 0 && c.Debounce == 0:
 		return jobtype.NewInvalidError("longest debounce", "", "be given with a debounce time")
 	}

@@ -60,16 +60,19 @@ const mostTries = 100
 // insertOrFind tries again when the job that has the key begins or ends between the statements (not on SQLite, whose transaction holds
 // the write lock).
 func (r Row) insertOrFind(ctx context.Context, q db.Querier) (Inserted, error) {
+	var cancelled int64 // by an earlier try
 	for range mostTries {
 		id, err := q.EnqueueJob(ctx, r.EnqueueJobParams)
 		if !errors.Is(err, sql.ErrNoRows) {
-			return Inserted{ID: id}, err
+			return Inserted{ID: id, Cancelled: cancelled}, err
 		}
 		if id, err := r.byRequestID(ctx, q); id != 0 || err != nil {
 			return Inserted{ID: id, Existed: true}, err
 		}
 		if r.UniqueKey != nil {
-			if inserted, done, err := r.taken(ctx, q); done || err != nil {
+			inserted, done, err := r.taken(ctx, q)
+			cancelled = cmp.Or(inserted.Cancelled, cancelled)
+			if inserted.Cancelled = cancelled; done || err != nil {
 				return inserted, err
 			}
 		}

@@ -23,6 +23,7 @@ const (
 	UniqueAgain                      // as UniqueReplace; beside a running job the new one is added as its successor
 	UniqueDebounce                   // as UniqueAgain, and the job runs after a time without a new enqueue
 	UniquePeriod                     // the key is taken for a time from the enqueue on, also after the job has ended
+	UniqueReplaceRunning             // as UniqueAgain, and the running job is asked to end
 )
 
 // Unique holds the unique key of a job and its mode. The zero value is UniqueKeep.
@@ -45,6 +46,8 @@ type Inserted struct {
 	ID       int64 // the id of the inserted job, or of the job that has the row's unique key or request id
 	Existed  bool
 	Replaced bool // that job got the payload and the options of the row
+
+	Cancelled int64 // the running job that the row asked to end, or 0
 }
 
 // live is the live job with a unique key, or its successor.
@@ -56,10 +59,14 @@ func (r Row) taken(ctx context.Context, q db.Querier) (Inserted, bool, error) {
 	if err != nil || len(found) == 0 {
 		return Inserted{}, false, err
 	}
+	if r.Unique.Mode == UniqueKeep {
+		return Inserted{ID: found[0].ID, Existed: true}, true, nil
+	}
+	if r.Unique.Mode == UniqueReplaceRunning && found[0].Status == string(jobtype.StatusRunning) {
+		return r.supersede(ctx, q, found)
+	}
 	last := found[len(found)-1]
 	switch {
-	case r.Unique.Mode == UniqueKeep:
-		return Inserted{ID: found[0].ID, Existed: true}, true, nil
 	case last.Status != string(jobtype.StatusRunning):
 		return r.replace(ctx, q, last)
 	case r.Unique.Mode == UniqueReplace:
@@ -67,6 +74,33 @@ func (r Row) taken(ctx context.Context, q db.Querier) (Inserted, bool, error) {
 	default:
 		return r.succeed(ctx, q)
 	}
+}
+
+// supersede asks the running job of the key to end, and inserts the row as its successor, or replaces the one that there is. It returns
+// false like taken, also when the job does not run any more.
+func (r Row) supersede(ctx context.Context, q db.Querier, found []live) (inserted Inserted, done bool, err error) {
+	running := found[0].ID
+	asked, err := q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: r.Now, ID: running})
+	if err != nil {
+		return Inserted{}, false, err
+	}
+	if asked == 0 {
+		job, err := q.GetJobFence(ctx, running)
+		if err != nil && core.NotFound(err) != jobtype.ErrNotFound {
+			return Inserted{}, false, err
+		}
+		if jobtype.Status(job.Status) != jobtype.StatusRunning || job.CancelRequestedAt == 0 {
+			return Inserted{}, false, nil
+		}
+		running = 0 // a caller or an earlier enqueue has asked it
+	}
+	if len(found) > 1 {
+		inserted, done, err = r.replace(ctx, q, found[1])
+	} else {
+		inserted, done, err = r.succeed(ctx, q)
+	}
+	inserted.Cancelled = running
+	return inserted, done, err
 }
 
 // replace gives a job that is not running the payload and the options of the row, and all attempts.

@@ -48,7 +48,7 @@ func testMoved(f *fixture) {
 	_, err = f.client.Enqueue(f.ctx, "k", json.RawMessage("{}"), jobs.Unique("free"), jobs.RequestID("free"))
 	f.wantMoved("an enqueue with keys", err)
 	for name, option := range map[string]jobs.EnqueueOption{
-		"UniqueReplace": jobs.UniqueReplace("u"), "UniqueAgain": jobs.UniqueAgain("u"), "Debounce": jobs.Debounce("u", time.Hour), "UniqueFor": jobs.UniqueFor("p", time.Hour),
+		"UniqueReplace": jobs.UniqueReplace("u"), "UniqueAgain": jobs.UniqueAgain("u"), "UniqueReplaceRunning": jobs.UniqueReplaceRunning("u"), "Debounce": jobs.Debounce("u", time.Hour), "UniqueFor": jobs.UniqueFor("p", time.Hour),
 	} {
 		_, err = f.client.Enqueue(f.ctx, "k", json.RawMessage("2"), option)
 		f.wantMoved(name, err)

@@ -30,6 +30,12 @@ var uniqueModeTests = []test{
 	{"AgainWhenTheFirstIsRetriedAtOnce", testUniqueAgainFirstRetried},
 	{"AgainAfterACrash", testUniqueAgainCrash},
 	{"AgainByTheHandler", testUniqueAgainByHandler},
+	{"ReplaceRunning", testUniqueSupersede},
+	{"ReplaceRunningWhileItWaits", testUniqueSupersedeWaiting},
+	{"ReplaceRunningThatEndsWell", testUniqueSupersedeDone},
+	{"ReplaceRunningBesideASuccessor", testUniqueSupersedeSuccessor},
+	{"ReplaceRunningAfterACrash", testUniqueSupersedeCrash},
+	{"ReplaceRunningHammered", testUniqueSupersedeHammered},
 	{"SuccessorIsChanged", testSuccessorChanged},
 	{"SuccessorIsFound", testSuccessorFound},
 	{"SuccessorExpires", testSuccessorExpires},
@@ -360,6 +366,7 @@ func testUniqueModeItems(f *fixture) {
 func testUniqueModesRollback(f *fixture) {
 	for name, option := range map[string]jobs.EnqueueOption{
 		"replace": jobs.UniqueReplace("u"), "again": jobs.UniqueAgain("u"), "debounce": jobs.Debounce("u", time.Hour), "period": jobs.UniqueFor("u", time.Hour),
+		"replace running": jobs.UniqueReplaceRunning("u"),
 	} {
 		for _, undone := range []error{errors.New("undone"), nil} {
 			type answer struct {

@@ -187,12 +187,14 @@ func (m *machine) uniqueOption(t *rapid.T, o *order) jobs.EnqueueOption {
 		j := m.model.job(pick(t, "job that has it", idsOf(taken)))
 		o.Kind, o.UniqueKey = j.Kind, j.UniqueKey
 	}
-	o.unique.mode = pick(t, "unique mode", []uniqueMode{keep, runAgain, replace, debounce, runAgain, debounce, forAPeriod})
+	o.unique.mode = pick(t, "unique mode", []uniqueMode{keep, runAgain, replace, debounce, runAgain, debounce, forAPeriod, supersede})
 	switch o.unique.mode {
 	case replace:
 		return jobs.UniqueReplace(o.UniqueKey)
 	case runAgain:
 		return jobs.UniqueAgain(o.UniqueKey)
+	case supersede:
+		return jobs.UniqueReplaceRunning(o.UniqueKey)
 	case debounce:
 		o.unique.quiet = pick(t, "quiet time", periods)
 		if rapid.Bool().Draw(t, "with a bound") {

@@ -14,6 +14,7 @@ const (
 	keep       uniqueMode = "Unique"
 	replace    uniqueMode = "UniqueReplace"
 	runAgain   uniqueMode = "UniqueAgain"
+	supersede  uniqueMode = "UniqueReplaceRunning"
 	debounce   uniqueMode = "Debounce"
 	forAPeriod uniqueMode = "UniqueFor"
 )
@@ -63,6 +64,9 @@ func (q *queue) enqueueUnique(o order, payload []byte) jobs.Receipt {
 	last := successor
 	if last == nil {
 		last = holder
+	}
+	if o.unique.mode == supersede && holder != nil && holder.Status == jobs.StatusRunning && holder.CancelRequested.IsZero() {
+		holder.CancelRequested, holder.UpdatedAt = q.now, q.now
 	}
 	switch {
 	case last == nil:
