@@ -202,6 +202,13 @@ func (q timed) CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (in
 	return value, err
 }
 
+func (q timed) CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, error) {
+	began := time.Now()
+	value, err := q.own.CountLimitKeys(ctx)
+	q.hook("CountLimitKeys", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) CountRefusals(ctx context.Context) ([]CountRefusalsRow, error) {
 	began := time.Now()
 	value, err := q.own.CountRefusals(ctx)
@@ -220,6 +227,13 @@ func (q timed) CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJob
 	began := time.Now()
 	value, err := q.own.CountRunningJobsPerWorker(ctx)
 	q.hook("CountRunningJobsPerWorker", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) CountWaitingJobs(ctx context.Context, arg CountWaitingJobsParams) ([]CountWaitingJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.CountWaitingJobs(ctx, arg)
+	q.hook("CountWaitingJobs", time.Since(began), err)
 	return value, err
 }
 
@@ -1070,6 +1084,13 @@ func (q timed) ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]Li
 	return value, err
 }
 
+func (q timed) ListLimitKeys(ctx context.Context, arg ListLimitKeysParams) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.ListLimitKeys(ctx, arg)
+	q.hook("ListLimitKeys", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListLimitedKinds(ctx context.Context) ([]string, error) {
 	began := time.Now()
 	value, err := q.own.ListLimitedKinds(ctx)
@@ -1397,6 +1418,13 @@ func (q timed) PutSchedule(ctx context.Context, arg PutScheduleParams) error {
 	err := q.own.PutSchedule(ctx, arg)
 	q.hook("PutSchedule", time.Since(began), err)
 	return err
+}
+
+func (q timed) ReadLimitKeys(ctx context.Context, arg ReadLimitKeysParams) ([]ReadLimitKeysRow, error) {
+	began := time.Now()
+	value, err := q.own.ReadLimitKeys(ctx, arg)
+	q.hook("ReadLimitKeys", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) ReadLimits(ctx context.Context, arg string) ([]ReadLimitsRow, error) {

@@ -29,9 +29,12 @@ type (
 	CountHouseworkRow              = sqlite.CountHouseworkRow
 	CountJobsAheadParams           = sqlite.CountJobsAheadParams
 	CountJobsRow                   = sqlite.CountJobsRow
+	CountLimitKeysRow              = sqlite.CountLimitKeysRow
 	CountRefusalsRow               = sqlite.CountRefusalsRow
 	CountRunningJobsInQueueRow     = sqlite.CountRunningJobsInQueueRow
 	CountRunningJobsPerWorkerRow   = sqlite.CountRunningJobsPerWorkerRow
+	CountWaitingJobsParams         = sqlite.CountWaitingJobsParams
+	CountWaitingJobsRow            = sqlite.CountWaitingJobsRow
 	CountWholeLimitsParams         = sqlite.CountWholeLimitsParams
 	Declaration                    = sqlite.Declaration
 	DeclareParams                  = sqlite.DeclareParams
@@ -135,6 +138,7 @@ type (
 	ListLaneJobsRow                = sqlite.ListLaneJobsRow
 	ListLaneTimesParams            = sqlite.ListLaneTimesParams
 	ListLaneTimesRow               = sqlite.ListLaneTimesRow
+	ListLimitKeysParams            = sqlite.ListLimitKeysParams
 	ListLimitsRow                  = sqlite.ListLimitsRow
 	ListLiveDeclarationsParams     = sqlite.ListLiveDeclarationsParams
 	ListLiveDeclarationsRow        = sqlite.ListLiveDeclarationsRow
@@ -187,6 +191,8 @@ type (
 	PutRetentionParams             = sqlite.PutRetentionParams
 	PutScheduleParams              = sqlite.PutScheduleParams
 	Querier                        = sqlite.Querier
+	ReadLimitKeysParams            = sqlite.ReadLimitKeysParams
+	ReadLimitKeysRow               = sqlite.ReadLimitKeysRow
 	ReadLimitsRow                  = sqlite.ReadLimitsRow
 	ReadWholeLimitsParams          = sqlite.ReadWholeLimitsParams
 	ReadWholeLimitsRow             = sqlite.ReadWholeLimitsRow

@@ -69,12 +69,17 @@ type Querier interface {
 	// CountJobsAhead counts the due jobs of one queue and kind that are claimed before another, up to n of a higher priority,
 	// n of the same that have been due for longer, and n that tie with it but for the id.
 	CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (int64, error)
+	// CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, and the limit keys with waiting jobs.
+	CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, error)
 	// CountRefusals counts the jobs that are set aside, by action, and says when the first of them is tried again.
 	CountRefusals(ctx context.Context) ([]CountRefusalsRow, error)
 	// CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
 	CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
+	// CountWaitingJobs counts up to n waiting jobs of each key of a kind, of a JSON list, with the time since which the first of them waits. It
+	// lists no key without one.
+	CountWaitingJobs(ctx context.Context, arg CountWaitingJobsParams) ([]CountWaitingJobsRow, error)
 	// CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
 	CountWholeLimits(ctx context.Context, arg CountWholeLimitsParams) (int64, error)
 	// Declare notes the contents that a program declares: a JSON list of lists of id, subject, name and body, in the order of the ids.
@@ -367,6 +372,8 @@ type Querier interface {
 	// ListLaneTimes lists the pairs of a queue and a kind, of two JSON lists, that have lanes, each with the first time at which one of them is
 	// ready.
 	ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]ListLaneTimesRow, error)
+	// ListLimitKeys lists up to n limit keys of a kind that have a running or a waiting job, in their order from the first one on.
+	ListLimitKeys(ctx context.Context, arg ListLimitKeysParams) ([]string, error)
 	// ListLimitedKinds lists the kinds for which programs declare a limit.
 	ListLimitedKinds(ctx context.Context) ([]string, error)
 	// ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound. set_at is
@@ -474,6 +481,10 @@ type Querier interface {
 	PutRetention(ctx context.Context, arg PutRetentionParams) (int64, error)
 	// PutSchedule adds a schedule, or replaces what was said of the one with the name. Its next tick stays, unless its times change.
 	PutSchedule(ctx context.Context, arg PutScheduleParams) error
+	// ReadLimitKeys returns for each key of a kind, of a JSON list, the number of its running jobs, the number of queues with waiting ones, the
+	// time at which a claim looks at the first of these queues again (0: once a job of the key has ended), and the time until which the key is
+	// closed.
+	ReadLimitKeys(ctx context.Context, arg ReadLimitKeysParams) ([]ReadLimitKeysRow, error)
 	// ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
 	// or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
 	// limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.

@@ -13,5 +13,6 @@
 // The files by subject: list and search (jobs by a filter), failed (the report of failures), attempts and attempt_page (a job's
 // attempts), counts and history (sums), snapshot, stats, why and why_schedule (what waits, what works, and why a job does not run or a
 // schedule enqueues none), schedules (list and ticks), many, retryfailed, prune and rescue (changes), rekey and forget (changes of
-// jobs' data), retention (how long ended jobs are kept), sensitive (marks of fields), audit (who changed what).
+// jobs' data), retention (how long ended jobs are kept), sensitive (marks of fields), limitkeys (what waits for a limit), audit (who
+// changed what).
 package inspect

@@ -148,6 +148,18 @@ func (q queries) CountJobsAhead(ctx context.Context, arg db.CountJobsAheadParams
 	return q.own.CountJobsAhead(ctx, dbpostgres.CountJobsAheadParams(arg))
 }
 
+func (q queries) CountLimitKeys(ctx context.Context) ([]db.CountLimitKeysRow, error) {
+	rows, err := q.own.CountLimitKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.CountLimitKeysRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.CountLimitKeysRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) CountRefusals(ctx context.Context) ([]db.CountRefusalsRow, error) {
 	rows, err := q.own.CountRefusals(ctx)
 	if err != nil {
@@ -180,6 +192,18 @@ func (q queries) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunni
 	list := make([]db.CountRunningJobsPerWorkerRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.CountRunningJobsPerWorkerRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) CountWaitingJobs(ctx context.Context, arg db.CountWaitingJobsParams) ([]db.CountWaitingJobsRow, error) {
+	rows, err := q.own.CountWaitingJobs(ctx, dbpostgres.CountWaitingJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.CountWaitingJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.CountWaitingJobsRow(row)
 	}
 	return list, nil
 }
@@ -916,6 +940,10 @@ func (q queries) ListLaneTimes(ctx context.Context, arg db.ListLaneTimesParams) 
 	return list, nil
 }
 
+func (q queries) ListLimitKeys(ctx context.Context, arg db.ListLimitKeysParams) ([]string, error) {
+	return q.own.ListLimitKeys(ctx, dbpostgres.ListLimitKeysParams(arg))
+}
+
 func (q queries) ListLimitedKinds(ctx context.Context) ([]string, error) {
 	return q.own.ListLimitedKinds(ctx)
 }
@@ -1318,6 +1346,18 @@ func (q queries) PutRetention(ctx context.Context, arg db.PutRetentionParams) (i
 
 func (q queries) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
 	return q.own.PutSchedule(ctx, dbpostgres.PutScheduleParams(arg))
+}
+
+func (q queries) ReadLimitKeys(ctx context.Context, arg db.ReadLimitKeysParams) ([]db.ReadLimitKeysRow, error) {
+	rows, err := q.own.ReadLimitKeys(ctx, dbpostgres.ReadLimitKeysParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ReadLimitKeysRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ReadLimitKeysRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) ReadLimits(ctx context.Context, arg string) ([]db.ReadLimitsRow, error) {

@@ -179,6 +179,9 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 	d.add(true, "Inspector.SetRetention", func(ctx context.Context) error { _, err := in.SetRetention(ctx, rule); return err })
 	d.maybe("Inspector.RemoveRetention", func(ctx context.Context) error { _, err := in.RemoveRetention(ctx, rule); return err })
 	d.add(false, "Inspector.Retentions", func(ctx context.Context) error { _, err := in.Retentions(ctx); return err })
+	keys := inspect.LimitKeyFilter{Kind: late}
+	d.add(false, "Inspector.LimitKeys", func(ctx context.Context) error { _, err := in.LimitKeys(ctx, keys); return err })
+	d.add(false, "Inspector.LimitStats", func(ctx context.Context) error { _, err := in.LimitStats(ctx); return err })
 	d.maybe("Inspector.Prune", func(ctx context.Context) error { _, err := in.Prune(ctx, jobs.StatusDone, 0); return err })
 	d.maybe("Inspector.PruneHistory", in.PruneHistory)
 	d.maybe("Inspector.Forget", func(ctx context.Context) error { _, err := in.Forget(ctx, "7"); return err })

@@ -30,6 +30,7 @@ var limitTests = []test{
 	{"InManyEnqueues", testLimitInMany},
 	{"WithUniqueKeys", testLimitUnique},
 	{"BesideABacklog", testLimitBesideBacklog},
+	{"KeysAreListed", testLimitKeys},
 }
 
 // tenants is a kind whose payload is its limit key.

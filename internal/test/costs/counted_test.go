@@ -137,6 +137,11 @@ func (q counted) CountJobsAhead(ctx context.Context, arg db.CountJobsAheadParams
 	return q.own.CountJobsAhead(ctx, arg)
 }
 
+func (q counted) CountLimitKeys(ctx context.Context) ([]db.CountLimitKeysRow, error) {
+	q.note("CountLimitKeys")
+	return q.own.CountLimitKeys(ctx)
+}
+
 func (q counted) CountRefusals(ctx context.Context) ([]db.CountRefusalsRow, error) {
 	q.note("CountRefusals")
 	return q.own.CountRefusals(ctx)
@@ -150,6 +155,11 @@ func (q counted) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.
 func (q counted) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunningJobsPerWorkerRow, error) {
 	q.note("CountRunningJobsPerWorker")
 	return q.own.CountRunningJobsPerWorker(ctx)
+}
+
+func (q counted) CountWaitingJobs(ctx context.Context, arg db.CountWaitingJobsParams) ([]db.CountWaitingJobsRow, error) {
+	q.note("CountWaitingJobs")
+	return q.own.CountWaitingJobs(ctx, arg)
 }
 
 func (q counted) CountWholeLimits(ctx context.Context, arg db.CountWholeLimitsParams) (int64, error) {
@@ -757,6 +767,11 @@ func (q counted) ListLaneTimes(ctx context.Context, arg db.ListLaneTimesParams) 
 	return q.own.ListLaneTimes(ctx, arg)
 }
 
+func (q counted) ListLimitKeys(ctx context.Context, arg db.ListLimitKeysParams) ([]string, error) {
+	q.note("ListLimitKeys")
+	return q.own.ListLimitKeys(ctx, arg)
+}
+
 func (q counted) ListLimitedKinds(ctx context.Context) ([]string, error) {
 	q.note("ListLimitedKinds")
 	return q.own.ListLimitedKinds(ctx)
@@ -990,6 +1005,11 @@ func (q counted) PutRetention(ctx context.Context, arg db.PutRetentionParams) (i
 func (q counted) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
 	q.note("PutSchedule")
 	return q.own.PutSchedule(ctx, arg)
+}
+
+func (q counted) ReadLimitKeys(ctx context.Context, arg db.ReadLimitKeysParams) ([]db.ReadLimitKeysRow, error) {
+	q.note("ReadLimitKeys")
+	return q.own.ReadLimitKeys(ctx, arg)
 }
 
 func (q counted) ReadLimits(ctx context.Context, arg string) ([]db.ReadLimitsRow, error) {

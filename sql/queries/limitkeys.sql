@@ -1,0 +1,20 @@
+-- name: ListLimitKeys :many
+-- ListLimitKeys lists up to n limit keys of a kind that have a running or a waiting job, in their order from the first one on.
+SELECT u.limit_key FROM (
+    SELECT b.limit_key FROM (
+        SELECT CAST(l.limit_key AS TEXT) AS limit_key FROM sqluice_lanes AS l WHERE l.kind = @kind AND l.limit_key >= @first_key
+        GROUP BY l.limit_key ORDER BY l.limit_key LIMIT CAST(@n AS BIGINT)) AS b
+    UNION
+    SELECT c.limit_key FROM (
+        SELECT CAST(r.limit_key AS TEXT) AS limit_key FROM sqluice_jobs AS r
+        WHERE r.status = 'running' AND r.limit_key IS NOT NULL AND r.kind = @kind AND r.limit_key >= @first_key
+        GROUP BY r.limit_key ORDER BY r.limit_key LIMIT CAST(@n AS BIGINT)) AS c
+) AS u
+ORDER BY u.limit_key LIMIT CAST(@n AS BIGINT);
+
+-- name: CountLimitKeys :many
+-- CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, and the limit keys with waiting jobs.
+SELECT r.kind, COUNT(*) AS running, CAST(0 AS BIGINT) AS keys
+FROM sqluice_jobs AS r WHERE r.limit_key IS NOT NULL AND r.status = 'running' GROUP BY r.kind
+UNION ALL
+SELECT l.kind, CAST(0 AS BIGINT) AS running, COUNT(DISTINCT l.limit_key) AS keys FROM sqluice_lanes AS l GROUP BY l.kind;
