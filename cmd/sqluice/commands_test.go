@@ -36,6 +36,9 @@ func commandTests() tests {
 		"Wait":                                         wait,
 		"Queues":                                       queues,
 		"Retention":                                    retention,
+		"Limits":                                       limitsLive,
+		"LimitsOfADryRun":                              limitsDryRun,
+		"KeysOfLimits":                                 limitsKeys,
 	}
 }
 

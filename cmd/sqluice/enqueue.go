@@ -42,6 +42,7 @@ type enqueueFlags struct {
 	startBy     startByValue
 	unique      uniquemode.Choice
 	requestID   string
+	limitKey    string
 	userID      string
 	tags        []string
 	stdin       bool
@@ -55,7 +56,7 @@ var enqueueFields = map[string]string{
 	"kind": "KIND", "payload": "PAYLOAD", "queue": "--queue", "priority": "--priority", "delay": "--in",
 	"run-after time": "--at", "start-by time": "--start-by", "start-within time": "--start-by", "max attempts": "--max-attempts", "timeout": "--timeout", "unique key": "--unique",
 	"unique mode": "--unique-mode", "debounce time": "--debounce", "longest debounce": "--at-most", "unique period": "--unique-for",
-	"request id": "--request-id", "user id": "--user-id", "tag": "--tag", "number of tags": "number of --tag",
+	"request id": "--request-id", "limit key": "--limit-key", "user id": "--user-id", "tag": "--tag", "number of tags": "number of --tag",
 }
 
 func (a *app) enqueueCommand() *cobra.Command {
@@ -88,6 +89,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 	flags.Var(&durationValue{value: &f.unique.AtMost, least: time.Microsecond}, "at-most", "with --debounce: run at most `DURATION` after the first enqueue")
 	flags.Var(&durationValue{value: &f.unique.For, least: time.Microsecond}, "unique-for", "add nothing for `DURATION` after a job with the key was added")
 	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind with the same `ID` is still kept")
+	flags.StringVar(&f.limitKey, "limit-key", "", "obey the limits of the kind under this `KEY`; under an empty one with all jobs that have an empty one")
 	flags.BoolVar(&f.stdin, "stdin", false, "read one payload a line from standard input")
 	flags.BoolVar(&f.items, "items", false, "read one job a line from standard input, with its kind and options")
 	f.durability = durabilityFlag(flags)
@@ -186,6 +188,7 @@ func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, e
 		option jobs.EnqueueOption
 	}{
 		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"start-by", f.startBy.option()}, {"request-id", jobs.RequestID(f.requestID)},
+		{"limit-key", jobs.LimitKey(f.limitKey)},
 	} {
 		if given(o.flag) {
 			opts = append(opts, o.option)

@@ -69,7 +69,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.guardCommand(),
 		a.enqueueCommand(), a.listCommand(), a.showCommand(), a.whyCommand(), a.failedCommand(), a.waitCommand(),
 		a.retryCommand(), a.cancelCommand(), a.updateCommand(), a.deleteCommand(), a.forgetCommand(), a.pruneCommand(), a.retentionCommand(), a.recountCommand(), a.auditCommand(), a.sensitiveCommand(),
-		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.schedulesCommand(), a.statsCommand(), a.topCommand(), a.serveCommand(),
+		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.limitsCommand(), a.schedulesCommand(), a.statsCommand(), a.topCommand(), a.serveCommand(),
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.versionCommand(),
 		a.copyCommand(), a.reopenCommand(), a.rekeyCommand(), a.benchCommand(), a.benchProcessCommand(),
 	)

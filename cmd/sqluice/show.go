@@ -217,6 +217,9 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 	if job.Successor {
 		row("waits for", "the end of the live job with its unique key")
 	}
+	if job.LimitKey != nil {
+		row("limit key", strconv.Quote(*job.LimitKey))
+	}
 	row("request id", job.RequestID)
 	row("user id", job.UserID)
 	row("schedule", job.Schedule())

@@ -56,6 +56,7 @@ type Job struct {
 	RunAfter   *time.Time     `json:"run_after"`
 	Delay      *time.Duration `json:"delay_ns"`
 	RequestID  *string        `json:"request_id"`
+	LimitKey   *string        `json:"limit_key"`
 	StartBy    *time.Time     `json:"start_by"`
 	UniqueMode *string        `json:"unique_mode"`
 	Debounce   *time.Duration `json:"debounce_ns"`
@@ -86,6 +87,7 @@ func (j Job) Options() ([]jobs.EnqueueOption, error) {
 	opts = With(opts, j.Delay, jobs.In)
 	opts = With(opts, j.StartBy, jobs.StartBy)
 	opts = With(opts, j.RequestID, jobs.RequestID)
+	opts = With(opts, j.LimitKey, jobs.LimitKey)
 	unique, err := uniquemode.Choice{
 		Key: value(j.UniqueKey), Mode: value(j.UniqueMode), Debounce: value(j.Debounce), AtMost: value(j.AtMost), For: value(j.UniqueFor),
 	}.Option()
