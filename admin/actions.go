@@ -38,6 +38,7 @@ func actions() []action {
 		{"/queues/pause", false, (*Handler).pauseForm},
 		{"/queues/resume", false, (*Handler).resumeForm},
 		{"/retention", false, (*Handler).retentionForm},
+		{"/limits", false, (*Handler).limitForm},
 		{"/schedules/change", false, (*Handler).changeSchedule},
 		{"/theme", true, (*Handler).chooseTheme},
 	}

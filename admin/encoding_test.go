@@ -66,7 +66,7 @@ func TestPagesWithASlashAtTheirEnd(t *testing.T) {
 		must(t, err)
 		h := newHandler(t, client, admin.Config{Prefix: prefix})
 		for path, to := range map[string]string{
-			"/jobs/": "/jobs", "/failed/": "/failed", "/queues/": "/queues", "/workers/": "/workers", "/audit/": "/audit",
+			"/jobs/": "/jobs", "/failed/": "/failed", "/queues/": "/queues", "/limits/": "/limits", "/workers/": "/workers", "/audit/": "/audit",
 			"/jobs/?status=failed&kind=a%26b":    "/jobs?status=failed&kind=a%26b",
 			fmt.Sprintf("/jobs/%d/", receipt.ID): fmt.Sprintf("/jobs/%d", receipt.ID),
 		} {

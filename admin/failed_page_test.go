@@ -199,7 +199,7 @@ func TestFailedCountInNavigation(t *testing.T) {
 	v := visit(t, client, admin.Config{})
 	has(t, "without failures", v.page("/jobs"), `id="nav-failed" hidden>0</span>`)
 	failWith(t, client, "k", "bad", "bad", "bad")
-	for _, path := range []string{"/", "/jobs", "/jobs/1", "/failed", "/queues", "/schedules", "/workers", "/audit"} {
+	for _, path := range []string{"/", "/jobs", "/jobs/1", "/failed", "/queues", "/limits", "/schedules", "/workers", "/audit"} {
 		has(t, path, v.page(path), `<span class="count" id="nav-failed">3</span>`)
 		has(t, "the fragment of "+path, v.fragment(path), `data-failed="3"`)
 	}

@@ -41,6 +41,7 @@ func (h *Handler) functions(names map[string]string) template.FuncMap {
 		"second":       func(t time.Time) string { return t.UTC().Format("15:04:05") },
 		"day":          func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
 		"failedLink":   func(pairs ...string) string { return h.config.Prefix + "/failed?" + query(pairs...) },
+		"limitsLink":   func(pairs ...string) string { return h.config.Prefix + "/limits?" + query(pairs...) },
 		"clip":         clip,
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"span":         span,

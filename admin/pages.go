@@ -37,6 +37,7 @@ func pages() []page {
 		{"/jobs/{id}", (*Handler).jobPage},
 		{"/failed", (*Handler).failedPage},
 		{"/queues", (*Handler).queuesPage},
+		{"/limits", (*Handler).limitsPage},
 		{"/schedules", (*Handler).schedulesPage},
 		{"/schedules/{name}", (*Handler).schedulePage},
 		{"/workers", (*Handler).workersPage},

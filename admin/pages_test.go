@@ -121,7 +121,7 @@ func has(t *testing.T, what, page string, texts ...string) {
 func TestPages(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{Prefix: "/queue"})
-		for _, path := range []string{"/", "/jobs", "/failed", "/queues", "/schedules", "/workers", "/audit"} {
+		for _, path := range []string{"/", "/jobs", "/failed", "/queues", "/limits", "/schedules", "/workers", "/audit"} {
 			has(t, "without jobs "+path, v.page(path), "<!doctype html>", `<main id="main"`, `class="empty"`, "</html>")
 		}
 		has(t, "without a slash", v.page(""), "<h1>Overview</h1>")
@@ -305,7 +305,7 @@ func TestReadOnlyPages(t *testing.T) {
 	for readOnly, want := range map[bool]int{true: 0, false: 1} {
 		v := visit(t, client, admin.Config{ReadOnly: readOnly})
 		forms := 0
-		for _, path := range []string{"/", "/jobs", "/jobs/1", "/failed", "/queues", "/schedules", "/schedules/s", "/workers", "/audit"} {
+		for _, path := range []string{"/", "/jobs", "/jobs/1", "/failed", "/queues", "/limits", "/schedules", "/schedules/s", "/workers", "/audit"} {
 			forms += strings.Count(strings.ReplaceAll(v.page(path), `method="post" action="/theme"`, ""), `method="post"`)
 			if path == "/jobs" && readOnly {
 				forms-- // the list is one, with nothing to press

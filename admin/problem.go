@@ -141,7 +141,7 @@ func fieldName(field string) string {
 	names := map[string]string{
 		"run-after time": "run_after", "start-by time": "start_by", "start-within time": "start_within_ns", "max attempts": "max_attempts", "timeout": "timeout_ns", "delay": "delay_ns",
 		"unique key": "unique_key", "unique mode": "unique_mode", "debounce time": "debounce_ns",
-		"longest debounce": "at_most_ns", "unique period": "unique_for_ns", "request id": "request_id", "user id": "user_id", "text": "q", "tag filter": "tag", "tag": "tags",
+		"longest debounce": "at_most_ns", "unique period": "unique_for_ns", "request id": "request_id", "limit key": "limit_key", "user id": "user_id", "text": "q", "tag filter": "tag", "tag": "tags",
 		"number of tags": "tags", "cursor": "after",
 		"schedule name": "name", "specification": "cron", "catch-up": "catch_up",
 	}

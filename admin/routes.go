@@ -1,6 +1,14 @@
 package admin
 
-import "net/http"
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+//go:embed openapi.json
+var contract string
 
 // route is an operation of the API. Its path follows base, as in openapi.json.
 type route struct {
@@ -35,6 +43,10 @@ func routes() []route {
 		{http.MethodGet, "/retention", (*Handler).retention},
 		{http.MethodPut, "/retention", (*Handler).setRetention},
 		{http.MethodDelete, "/retention", (*Handler).removeRetention},
+		{http.MethodGet, "/limits", (*Handler).limits},
+		{http.MethodPut, "/limits", (*Handler).setLimit},
+		{http.MethodDelete, "/limits", (*Handler).deleteLimit},
+		{http.MethodGet, "/limits/keys", (*Handler).limitKeys},
 		{http.MethodGet, "/schedules", (*Handler).listSchedules},
 		{http.MethodGet, "/schedules/{name}", (*Handler).getSchedule},
 		{http.MethodPut, "/schedules/{name}", (*Handler).putSchedule},
@@ -50,4 +62,17 @@ func routes() []route {
 		{http.MethodGet, "/readyz", (*Handler).readyz},
 		{http.MethodGet, "/openapi.json", (*Handler).openAPI},
 	}
+}
+
+// contractBelow returns openapi.json for a handler that is mounted below the prefix.
+func contractBelow(prefix string) ([]byte, error) {
+	if prefix == "" {
+		return []byte(contract), nil
+	}
+	var document map[string]any
+	if err := json.Unmarshal([]byte(contract), &document); err != nil {
+		return nil, fmt.Errorf("read openapi.json: %w", err)
+	}
+	document["servers"] = []any{map[string]any{"url": prefix}}
+	return json.Marshal(document)
 }

@@ -103,6 +103,8 @@ func typeName(t reflect.Type) string {
 		return "array of strings"
 	case t.Kind() == reflect.String:
 		return "string"
+	case t.Kind() == reflect.Bool:
+		return "boolean"
 	}
 	return "integer"
 }

@@ -150,7 +150,7 @@ func TestHostileTexts(t *testing.T) {
 	browser := startChromium(t)
 	client, _ := hostileQueue(t)
 	b := open(t, browser, serve(t, client, admin.Config{Prefix: "/queue"}))
-	for _, path := range []string{"/jobs?limit=200", "/jobs?status=failed&limit=200", "/failed", "/queues", "/schedules", "/workers", "/audit?limit=200"} {
+	for _, path := range []string{"/jobs?limit=200", "/jobs?status=failed&limit=200", "/failed", "/queues", "/limits", "/schedules", "/workers", "/audit?limit=200"} {
 		b.visit(path)
 		b.intact(path)
 		for _, text := range hostile {

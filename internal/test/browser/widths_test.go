@@ -36,7 +36,7 @@ func TestWidths(t *testing.T) {
 	failed, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusFailed, Kind: "thumbnail", Limit: 1})
 	must(t, err)
 	addSchedules(t, client)
-	for _, path := range []string{"/", "/jobs", "/jobs?status=failed", fmt.Sprint("/jobs/", failed[0].ID), "/failed", "/queues", "/schedules", "/schedules/nightly%20report", "/schedules/sync-crm", "/workers", "/audit"} {
+	for _, path := range []string{"/", "/jobs", "/jobs?status=failed", fmt.Sprint("/jobs/", failed[0].ID), "/failed", "/queues", "/limits", "/schedules", "/schedules/nightly%20report", "/schedules/sync-crm", "/workers", "/audit"} {
 		b.visit(path)
 		for _, width := range []int64{320, 390, 600, 759, 761, 820, 900, 1024, 1100, 1180, 1279, 1280, 1440} {
 			_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{

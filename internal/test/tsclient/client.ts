@@ -96,6 +96,19 @@ async function schedules(): Promise<void> {
   data(await client.POST("/api/admin/jobs/{id}/cancel", { params: { path: { id: run.id } } }));
 }
 
+async function limits(): Promise<void> {
+  const rate = { starts: 10, period_ns: 1_000_000_000 };
+  assert.deepEqual(data(await client.PUT("/api/admin/limits", { body: { kind: "other", key: "ann", running: 2, rate, burst: 20 } })), { changed: true });
+  const { limits } = data(await client.GET("/api/admin/limits"));
+  assert.deepEqual(limits.map((l) => [l.kind, l.key, l.running, l.rate, l.burst, l.declared, l.waiting_jobs]), [["other", "ann", 2, rate, 20, false, 0]]);
+  assert.deepEqual(data(await client.GET("/api/admin/limits/keys", { params: { query: { kind: "other" } } })), { keys: [] });
+  const query = { kind: "other", key: "ann" };
+  assert.deepEqual(data(await client.DELETE("/api/admin/limits", { params: { query } })), { changed: true });
+  assert.deepEqual(data(await client.DELETE("/api/admin/limits", { params: { query } })), { changed: false });
+  const invalid = problem(await client.PUT("/api/admin/limits", { body: { kind: "other", running: -1 } }), 400, "invalid");
+  assert.equal(invalid.faults?.[0]?.field, "running");
+}
+
 async function failAndRetry(): Promise<void> {
   await drain();
   const { groups } = data(await client.GET("/api/admin/failed", { params: { query: { kind: "bad" } } }));
@@ -151,7 +164,7 @@ async function events(): Promise<void> {
   stop.abort();
 }
 
-for (const step of [enqueueAndList, pauseAndWhy, failAndRetry, bulk, problems, schedules, events]) {
+for (const step of [enqueueAndList, pauseAndWhy, failAndRetry, bulk, problems, schedules, limits, events]) {
   await step();
   console.log(`did ${step.name}`);
 }

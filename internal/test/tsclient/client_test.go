@@ -50,7 +50,7 @@ func TestClient(t *testing.T) {
 	if err := client.Wait(); err != nil {
 		t.Errorf("after %q the client ends with %v", did, err)
 	}
-	if want := "enqueueAndList pauseAndWhy failAndRetry bulk problems schedules events"; strings.Join(did, " ") != want {
+	if want := "enqueueAndList pauseAndWhy failAndRetry bulk problems schedules limits events"; strings.Join(did, " ") != want {
 		t.Errorf("the client did %q, not %q", did, want)
 	}
 }

@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/newjob"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// limitList is the list of the limits in force.
+type limitList struct {
+	Limits []jobs.LimitInfo `json:"limits"`
+}
+
+// limitChange is the answer to a change of a limit.
+type limitChange struct {
+	Changed bool `json:"changed"` // false if no limit was deleted
+
+	Unknown []inspect.UnknownName `json:"unknown,omitempty"` // the kind, if nothing knew it
+}
+
+func (h *Handler) limits(r *http.Request) (answer, error) {
+	if err := noQuery(r); err != nil {
+		return answer{}, err
+	}
+	list, err := h.client.Limits(r.Context())
+	return answer{body: limitList{list}}, err
+}
+
+func (h *Handler) limitKeys(r *http.Request) (answer, error) {
+	q := queryOf(r, "kind", "from", "limit")
+	filter := inspect.LimitKeyFilter{Kind: q.text("kind"), From: q.text("from"), Limit: q.limit()}
+	if q.fault != nil {
+		return answer{}, q.fault
+	}
+	page, err := h.inspector.LimitKeys(r.Context(), filter)
+	return answer{body: page}, limitFault(err)
+}
+
+// limitPlace names the jobs of a limit.
+type limitPlace struct {
+	Kind  string `json:"kind"`
+	Key   string `json:"key"`
+	Queue string `json:"queue"`
+	Total bool   `json:"total"`
+}
+
+// check refuses a queue with a kind, and all jobs of a kind with a key.
+func (p limitPlace) check() error {
+	switch {
+	case p.Queue != "" && (p.Kind != "" || p.Key != "" || p.Total):
+		return &jobs.InvalidError{Field: "queue", Value: strconv.Quote(p.Queue), Must: "not be given with kind, key or total"}
+	case p.Total && p.Key != "":
+		return &jobs.InvalidError{Field: "total", Value: "true", Must: "not be given with key"}
+	}
+	return nil
+}
+
+// set sets the limit of the place.
+func (h *Handler) set(ctx context.Context, p limitPlace, v jobs.LimitValues) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	switch {
+	case p.Queue != "":
+		return h.client.SetQueueLimit(ctx, p.Queue, v)
+	case p.Total:
+		return h.client.SetTotalLimit(ctx, p.Kind, v)
+	}
+	return h.client.SetLimit(ctx, p.Kind, p.Key, v)
+}
+
+// remove deletes the limit of the place.
+func (h *Handler) remove(ctx context.Context, p limitPlace) (bool, error) {
+	if err := p.check(); err != nil {
+		return false, err
+	}
+	switch {
+	case p.Queue != "":
+		return h.client.DeleteQueueLimit(ctx, p.Queue)
+	case p.Total:
+		return h.client.DeleteTotalLimit(ctx, p.Kind)
+	}
+	return h.client.DeleteLimit(ctx, p.Kind, p.Key)
+}
+
+// limitRequest is the body of a request that sets a limit.
+type limitRequest struct {
+	limitPlace
+	Running int             `json:"running"`
+	Rate    json.RawMessage `json:"rate"`
+	Burst   int             `json:"burst"`
+	Weight  int             `json:"weight"`
+}
+
+// values returns the bounds.
+func (q limitRequest) values() (jobs.LimitValues, error) {
+	v := jobs.LimitValues{Running: q.Running, Burst: q.Burst, Weight: q.Weight}
+	if q.Rate == nil {
+		return v, nil
+	}
+	var rate struct {
+		Starts int           `json:"starts"`
+		Period time.Duration `json:"period_ns"`
+	}
+	err := newjob.Decode(bytes.NewReader(q.Rate), "rate", &rate)
+	v.Rate = jobs.Per(rate.Starts, rate.Period)
+	return v, err
+}
+
+func (h *Handler) setLimit(r *http.Request) (answer, error) {
+	var q limitRequest
+	if err := decode(r, &q); err != nil {
+		return answer{}, err
+	}
+	v, err := q.values()
+	if err != nil {
+		return answer{}, err
+	}
+	unknown, err := h.inspector.UnknownNames(r.Context(), []string{q.Kind}, []string{q.Queue})
+	if err == nil {
+		err = h.set(r.Context(), q.limitPlace, v)
+	}
+	return answer{body: limitChange{true, unknown}}, limitFault(err)
+}
+
+func (h *Handler) deleteLimit(r *http.Request) (answer, error) {
+	q := queryOf(r, "kind", "key", "queue", "total")
+	place := limitPlace{q.text("kind"), q.text("key"), q.text("queue"), q.text("total") == "true"}
+	if text := q.text("total"); q.values.Has("total") && text != "true" && text != "false" {
+		q.fail(&jobs.InvalidError{Field: "total", Value: fmt.Sprintf("%.40q", text), Must: "be true or false"})
+	}
+	if q.fault != nil {
+		return answer{}, q.fault
+	}
+	if err := emptyBody(r); err != nil {
+		return answer{}, err
+	}
+	deleted, err := h.remove(r.Context(), place)
+	return answer{body: limitChange{Changed: deleted}}, limitFault(err)
+}
+
+// limitFault names the invalid field of a limit as the contract does.
+func limitFault(err error) error {
+	invalid := (*jobs.InvalidError)(nil)
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	names := map[string]string{
+		"limit key": "key", "first key": "from", "running of the limit": "running", "starts of the rate": "rate.starts", "period of the rate": "rate.period_ns",
+		"burst of the limit": "burst", "weight of the limit": "weight", "limit": "running",
+	}
+	field, known := names[invalid.Field]
+	if !known {
+		return err
+	}
+	return invalidProblem(err, fault{field, invalid.Value, invalid.Must})
+}
