@@ -106,6 +106,7 @@ func everything(l *lab) {
 	l.enqueue("good", jobs.Unique("u"))
 	l.enqueue("bad")
 	l.enqueue("nobody's")
+	l.enqueue("nobody's", jobs.LimitKey("key"))
 	l.crash("crashed")
 	l.enqueue("late", jobs.StartWithin(time.Millisecond))
 	time.Sleep(2 * time.Millisecond) // until it is too late to start it

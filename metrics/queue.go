@@ -32,6 +32,8 @@ type Queue struct {
 
 	up, jobs, perQueue, paused, pausedKinds, slots, oldest, workers, unhandled, refused, schedules, overdue, unhandledSchedules, unknownVersions *prometheus.Desc
 
+	limits limitDescs
+
 	mu   sync.Mutex // held while the database is read, so that concurrent scrapes share one reading
 	last reading
 }
@@ -44,6 +46,8 @@ type reading struct {
 	stats     inspect.Stats
 	queues    []inspect.QueueInfo
 	waits     []inspect.Wait
+	counts    []inspect.Count
+	limits    []inspect.LimitStats
 
 	refusals  map[string]int64
 	schedules inspect.ScheduleStats
@@ -69,13 +73,14 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 		schedules:          desc("sqluice_schedules", "Schedules, by state: active, paused, undeclared (by any live worker), faulty (a worker could not enqueue its job).", "state"),
 		unhandledSchedules: desc("sqluice_unhandled_schedules", "Active schedules whose kind no live worker takes from their queue.", "queue", "kind"),
 		unknownVersions:    desc("sqluice_unknown_payload_version", "The newest version of the kind's payloads that a program has declared, if live workers take the kind, but none takes that version.", "kind"),
+		limits:             newLimitDescs(desc),
 		overdue:            desc("sqluice_schedule_overdue_seconds", "For how long the most overdue of the active schedules has been due; 0 if none is."),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (q *Queue) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.pausedKinds, q.slots, q.oldest, q.workers, q.unhandled, q.refused, q.schedules, q.overdue, q.unhandledSchedules, q.unknownVersions} {
+	for _, d := range append(q.limits.all(), q.up, q.jobs, q.perQueue, q.paused, q.pausedKinds, q.slots, q.oldest, q.workers, q.unhandled, q.refused, q.schedules, q.overdue, q.unhandledSchedules, q.unknownVersions) {
 		ch <- d
 	}
 }
@@ -128,6 +133,7 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	r.unhandled(gauge, q)
+	r.collectLimits(gauge, q.limits)
 }
 
 // unhandled exports the jobs, schedules and versions of payloads that no live worker takes.
@@ -220,8 +226,12 @@ func (q *Queue) read() reading {
 	var r reading
 	inspector := inspect.New(q.client)
 	snapshot, err := inspector.Snapshot(ctx) // one read for all: the count of the waiting jobs is most of the cost
+	r.counts = snapshot.Counts
 	if r.stats, r.queues, r.waits = snapshot.Stats, snapshot.Queues, snapshot.Waits; err == nil {
 		r.refusals, err = inspector.Refusals(ctx)
+	}
+	if err == nil {
+		r.limits, err = inspector.LimitStats(ctx)
 	}
 	if err == nil {
 		r.schedules, err = inspector.ScheduleStats(ctx)
