@@ -272,11 +272,11 @@ func (q timed) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 	return value, err
 }
 
-func (q timed) DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) error {
+func (q timed) DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) (int64, error) {
 	began := time.Now()
-	err := q.own.DeleteEmptyLanes(ctx, arg)
+	value, err := q.own.DeleteEmptyLanes(ctx, arg)
 	q.hook("DeleteEmptyLanes", time.Since(began), err)
-	return err
+	return value, err
 }
 
 func (q timed) DeleteEndedWorker(ctx context.Context, arg int64) (int64, error) {
@@ -1084,6 +1084,20 @@ func (q timed) ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]Li
 	return value, err
 }
 
+func (q timed) ListLanes(ctx context.Context, arg ListLanesParams) ([]ListLanesRow, error) {
+	began := time.Now()
+	value, err := q.own.ListLanes(ctx, arg)
+	q.hook("ListLanes", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListLateLanes(ctx context.Context, arg ListLateLanesParams) ([]ListLateLanesRow, error) {
+	began := time.Now()
+	value, err := q.own.ListLateLanes(ctx, arg)
+	q.hook("ListLateLanes", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListLimitKeys(ctx context.Context, arg ListLimitKeysParams) ([]string, error) {
 	began := time.Now()
 	value, err := q.own.ListLimitKeys(ctx, arg)
@@ -1151,6 +1165,13 @@ func (q timed) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParam
 	began := time.Now()
 	value, err := q.own.ListOverdueJobIDs(ctx, arg)
 	q.hook("ListOverdueJobIDs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListParkedLanes(ctx context.Context, arg ListParkedLanesParams) ([]ListParkedLanesRow, error) {
+	began := time.Now()
+	value, err := q.own.ListParkedLanes(ctx, arg)
+	q.hook("ListParkedLanes", time.Since(began), err)
 	return value, err
 }
 
@@ -1235,6 +1256,13 @@ func (q timed) ListValueHeads(ctx context.Context, arg ListValueHeadsParams) ([]
 	began := time.Now()
 	value, err := q.own.ListValueHeads(ctx, arg)
 	q.hook("ListValueHeads", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListWaitingLanes(ctx context.Context, arg ListWaitingLanesParams) ([]ListWaitingLanesRow, error) {
+	began := time.Now()
+	value, err := q.own.ListWaitingLanes(ctx, arg)
+	q.hook("ListWaitingLanes", time.Since(began), err)
 	return value, err
 }
 
@@ -1739,5 +1767,12 @@ func (q timed) WakeLanes(ctx context.Context, arg WakeLanesParams) (int64, error
 	began := time.Now()
 	value, err := q.own.WakeLanes(ctx, arg)
 	q.hook("WakeLanes", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) WakeLateLanes(ctx context.Context, arg WakeLateLanesParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.WakeLateLanes(ctx, arg)
+	q.hook("WakeLateLanes", time.Since(began), err)
 	return value, err
 }

@@ -138,6 +138,10 @@ type (
 	ListLaneJobsRow                = sqlite.ListLaneJobsRow
 	ListLaneTimesParams            = sqlite.ListLaneTimesParams
 	ListLaneTimesRow               = sqlite.ListLaneTimesRow
+	ListLanesParams                = sqlite.ListLanesParams
+	ListLanesRow                   = sqlite.ListLanesRow
+	ListLateLanesParams            = sqlite.ListLateLanesParams
+	ListLateLanesRow               = sqlite.ListLateLanesRow
 	ListLimitKeysParams            = sqlite.ListLimitKeysParams
 	ListLimitsRow                  = sqlite.ListLimitsRow
 	ListLiveDeclarationsParams     = sqlite.ListLiveDeclarationsParams
@@ -146,6 +150,8 @@ type (
 	ListLiveJobsByUniqueKeyRow     = sqlite.ListLiveJobsByUniqueKeyRow
 	ListNewSchedulesParams         = sqlite.ListNewSchedulesParams
 	ListOverdueJobIDsParams        = sqlite.ListOverdueJobIDsParams
+	ListParkedLanesParams          = sqlite.ListParkedLanesParams
+	ListParkedLanesRow             = sqlite.ListParkedLanesRow
 	ListPendingQueuesParams        = sqlite.ListPendingQueuesParams
 	ListPendingQueuesRow           = sqlite.ListPendingQueuesRow
 	ListReadyLanesParams           = sqlite.ListReadyLanesParams
@@ -158,6 +164,8 @@ type (
 	ListStuckJobIDsParams          = sqlite.ListStuckJobIDsParams
 	ListValueHeadsParams           = sqlite.ListValueHeadsParams
 	ListValueHeadsRow              = sqlite.ListValueHeadsRow
+	ListWaitingLanesParams         = sqlite.ListWaitingLanesParams
+	ListWaitingLanesRow            = sqlite.ListWaitingLanesRow
 	ListWorkerDeclarationsRow      = sqlite.ListWorkerDeclarationsRow
 	ListWorkersFromParams          = sqlite.ListWorkersFromParams
 	LockDeclarationsRow            = sqlite.LockDeclarationsRow
@@ -243,5 +251,6 @@ type (
 	UpdateWaitingJobParams         = sqlite.UpdateWaitingJobParams
 	WakeKindParams                 = sqlite.WakeKindParams
 	WakeLanesParams                = sqlite.WakeLanesParams
+	WakeLateLanesParams            = sqlite.WakeLateLanesParams
 	Worker                         = sqlite.Worker
 )

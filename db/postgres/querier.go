@@ -91,7 +91,7 @@ type Querier interface {
 	// DeleteEmptyJobCounts removes the counts of kinds that have no job left.
 	DeleteEmptyJobCounts(ctx context.Context) (int64, error)
 	// DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
-	DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) error
+	DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) (int64, error)
 	// DeleteEndedWorker drops the row of a worker that has ended.
 	DeleteEndedWorker(ctx context.Context, id int64) (int64, error)
 	// DeleteEndedWorkers drops the rows of workers that ended before a time.
@@ -237,8 +237,8 @@ type Querier interface {
 	GetSchedule(ctx context.Context, name string) (Schedule, error)
 	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
 	// next pause of a queue or a kind ends, 0 for none (so 1 for one that ends at 0), and by when the first job must start that has to,
-	// 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's
-	// program declares.
+	// 0 for none. free is 1 when the unique key of a successor is free, and parked when a lane waits for the end of a job. declared is a
+	// JSON list of the schedules that the worker's program declares.
 	GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error)
 	// GetUnableAttempts counts the latest attempts of a job that ended because their workers could not run it, and returns when the first of them
 	// did and the row of the last one, 0 for none. Attempts that were released between them do not matter.
@@ -371,6 +371,11 @@ type Querier interface {
 	// ListLaneTimes lists the pairs of a queue and a kind, of two JSON lists, that have lanes, each with the first time at which one of them is
 	// ready.
 	ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]ListLaneTimesRow, error)
+	// ListLanes lists the first n lanes after one, in the order of their names. parked is 1 for a lane that waits for the end of a job, and
+	// empty for one without a waiting job.
+	ListLanes(ctx context.Context, arg ListLanesParams) ([]ListLanesRow, error)
+	// ListLateLanes lists up to n keys with lanes that are ready only after a time.
+	ListLateLanes(ctx context.Context, arg ListLateLanesParams) ([]ListLateLanesRow, error)
 	// ListLimitKeys lists up to n limit keys of a kind that have a running or a waiting job, in their order from the first one on.
 	ListLimitKeys(ctx context.Context, arg ListLimitKeysParams) ([]string, error)
 	// ListLimitedKinds lists the kinds for which programs declare a limit.
@@ -393,6 +398,8 @@ type Querier interface {
 	ListNewSchedules(ctx context.Context, arg ListNewSchedulesParams) ([]string, error)
 	// ListOverdueJobIDs lists up to n jobs that were to start by now, were not and are not set aside, the most overdue ones first.
 	ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error)
+	// ListParkedLanes lists the first n lanes after one that wait for the end of a job, in the order of their names.
+	ListParkedLanes(ctx context.Context, arg ListParkedLanesParams) ([]ListParkedLanesRow, error)
 	// ListPauses lists what is paused, by queue: the queue itself, which has the kind '', before its kinds.
 	ListPauses(ctx context.Context) ([]Pause, error)
 	// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
@@ -419,6 +426,9 @@ type Querier interface {
 	// ListValueHeads lists the jobs from after one on, in the order of their ids: how the values begin that can be encrypted, and how many bytes
 	// they have.
 	ListValueHeads(ctx context.Context, arg ListValueHeadsParams) ([]ListValueHeadsRow, error)
+	// ListWaitingLanes lists the first n kinds, keys and queues after one that have waiting jobs, with the priority of the best job. has_lane
+	// is 1 for those with a lane. It skips from one to the next in the index, so that its cost does not grow with the jobs.
+	ListWaitingLanes(ctx context.Context, arg ListWaitingLanesParams) ([]ListWaitingLanesRow, error)
 	// ListWorkerDeclarations lists what a worker declares. newest is 1 when no live worker declares a newer content of the name.
 	ListWorkerDeclarations(ctx context.Context, workerID int64) ([]ListWorkerDeclarationsRow, error)
 	// ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
@@ -599,6 +609,8 @@ type Querier interface {
 	WakeKind(ctx context.Context, arg WakeKindParams) (int64, error)
 	// WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
 	WakeLanes(ctx context.Context, arg WakeLanesParams) (int64, error)
+	// WakeLateLanes makes the lanes of keys, a JSON list of [kind, key], ready that are ready only after a time. LockLanes comes before it.
+	WakeLateLanes(ctx context.Context, arg WakeLateLanesParams) (int64, error)
 }
 
 var _ Querier = (*Queries)(nil)

@@ -122,7 +122,7 @@ func (q *Queries) CountWholeLimits(ctx context.Context, arg CountWholeLimitsPara
 	return limits, err
 }
 
-const deleteEmptyLanes = `-- name: DeleteEmptyLanes :exec
+const deleteEmptyLanes = `-- name: DeleteEmptyLanes :execrows
 DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = ?1
   AND (sqluice_lanes.kind, sqluice_lanes.limit_key) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(?2 AS TEXT)) AS e)
   AND NOT EXISTS (
@@ -136,9 +136,12 @@ type DeleteEmptyLanesParams struct {
 }
 
 // DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
-func (q *Queries) DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) error {
-	_, err := q.db.ExecContext(ctx, deleteEmptyLanes, arg.Queue, arg.Keys)
-	return err
+func (q *Queries) DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, deleteEmptyLanes, arg.Queue, arg.Keys)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const deleteIdleLimitKeys = `-- name: DeleteIdleLimitKeys :execrows

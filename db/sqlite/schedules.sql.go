@@ -183,7 +183,11 @@ SELECT CAST(COALESCE((
        CAST(COALESCE((
            SELECT x.start_by FROM sqluice_jobs AS x
            WHERE x.start_by IS NOT NULL AND x.status IN ('scheduled', 'waiting', 'pending') ORDER BY x.start_by LIMIT 1
-       ), 0) AS BIGINT) AS start_by
+       ), 0) AS BIGINT) AS start_by,
+       CAST(COALESCE((
+           SELECT 1 FROM sqluice_lanes AS n WHERE n.ready_at IS NULL
+           ORDER BY n.kind, n.limit_key, n.queue LIMIT 1 /* by the index of parked lanes */
+       ), 0) AS BIGINT) AS parked
 `
 
 type GetScheduleWorkRow struct {
@@ -193,12 +197,13 @@ type GetScheduleWorkRow struct {
 	PauseEnd     int64 `json:"pause_end"`
 	Free         int64 `json:"free"`
 	StartBy      int64 `json:"start_by"`
+	Parked       int64 `json:"parked"`
 }
 
 // GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
 // next pause of a queue or a kind ends, 0 for none (so 1 for one that ends at 0), and by when the first job must start that has to,
-// 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's
-// program declares.
+// 0 for none. free is 1 when the unique key of a successor is free, and parked when a lane waits for the end of a job. declared is a
+// JSON list of the schedules that the worker's program declares.
 func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error) {
 	row := q.db.QueryRowContext(ctx, getScheduleWork, declared)
 	var i GetScheduleWorkRow
@@ -209,6 +214,7 @@ func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetSche
 		&i.PauseEnd,
 		&i.Free,
 		&i.StartBy,
+		&i.Parked,
 	)
 	return i, err
 }

@@ -11,7 +11,7 @@
 // log when their context has an actor: see [jobs.WithActor] and [Inspector.Audit].
 //
 // The files by subject: list and search (jobs by a filter), failed (the report of failures), attempts and attempt_page (a job's
-// attempts), counts and history (sums), snapshot, stats, why and why_schedule (what waits, what works, and why a job does not run or a
+// attempts), counts, lanes and history (sums), snapshot, stats, why and why_schedule (what waits, what works, and why a job does not run or a
 // schedule enqueues none), schedules (list and ticks), many, retryfailed, prune and rescue (changes), rekey and forget (changes of
 // jobs' data), retention (how long ended jobs are kept), sensitive (marks of fields), limitkeys (what waits for a limit), audit (who
 // changed what).

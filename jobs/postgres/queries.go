@@ -228,7 +228,7 @@ func (q queries) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 	return q.own.DeleteEmptyJobCounts(ctx)
 }
 
-func (q queries) DeleteEmptyLanes(ctx context.Context, arg db.DeleteEmptyLanesParams) error {
+func (q queries) DeleteEmptyLanes(ctx context.Context, arg db.DeleteEmptyLanesParams) (int64, error) {
 	return q.own.DeleteEmptyLanes(ctx, dbpostgres.DeleteEmptyLanesParams(arg))
 }
 
@@ -940,6 +940,30 @@ func (q queries) ListLaneTimes(ctx context.Context, arg db.ListLaneTimesParams) 
 	return list, nil
 }
 
+func (q queries) ListLanes(ctx context.Context, arg db.ListLanesParams) ([]db.ListLanesRow, error) {
+	rows, err := q.own.ListLanes(ctx, dbpostgres.ListLanesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListLanesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListLanesRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListLateLanes(ctx context.Context, arg db.ListLateLanesParams) ([]db.ListLateLanesRow, error) {
+	rows, err := q.own.ListLateLanes(ctx, dbpostgres.ListLateLanesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListLateLanesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListLateLanesRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListLimitKeys(ctx context.Context, arg db.ListLimitKeysParams) ([]string, error) {
 	return q.own.ListLimitKeys(ctx, dbpostgres.ListLimitKeysParams(arg))
 }
@@ -1018,6 +1042,18 @@ func (q queries) ListNewSchedules(ctx context.Context, arg db.ListNewSchedulesPa
 
 func (q queries) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
 	return q.own.ListOverdueJobIDs(ctx, dbpostgres.ListOverdueJobIDsParams(arg))
+}
+
+func (q queries) ListParkedLanes(ctx context.Context, arg db.ListParkedLanesParams) ([]db.ListParkedLanesRow, error) {
+	rows, err := q.own.ListParkedLanes(ctx, dbpostgres.ListParkedLanesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListParkedLanesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListParkedLanesRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) ListPauses(ctx context.Context) ([]db.Pause, error) {
@@ -1152,6 +1188,18 @@ func (q queries) ListValueHeads(ctx context.Context, arg db.ListValueHeadsParams
 	list := make([]db.ListValueHeadsRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.ListValueHeadsRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListWaitingLanes(ctx context.Context, arg db.ListWaitingLanesParams) ([]db.ListWaitingLanesRow, error) {
+	rows, err := q.own.ListWaitingLanes(ctx, dbpostgres.ListWaitingLanesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListWaitingLanesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListWaitingLanesRow(row)
 	}
 	return list, nil
 }
@@ -1594,4 +1642,8 @@ func (q queries) WakeKind(ctx context.Context, arg db.WakeKindParams) (int64, er
 
 func (q queries) WakeLanes(ctx context.Context, arg db.WakeLanesParams) (int64, error) {
 	return q.own.WakeLanes(ctx, dbpostgres.WakeLanesParams(arg))
+}
+
+func (q queries) WakeLateLanes(ctx context.Context, arg db.WakeLateLanesParams) (int64, error) {
+	return q.own.WakeLateLanes(ctx, dbpostgres.WakeLateLanesParams(arg))
 }

@@ -229,7 +229,8 @@ func (c *claimer) leave(ctx context.Context, d *deal) error {
 			return fmt.Errorf("note when lanes are ready: %w", err)
 		}
 	}
-	return core.Wrap(c.q.DeleteEmptyLanes(ctx, db.DeleteEmptyLanesParams{Queue: c.queue, Keys: keys(d.lanes)}), "remove empty lanes")
+	_, err := c.q.DeleteEmptyLanes(ctx, db.DeleteEmptyLanesParams{Queue: c.queue, Keys: keys(d.lanes)})
+	return core.Wrap(err, "remove empty lanes")
 }
 
 // keys returns the keys as the statements take them.

@@ -65,6 +65,7 @@ func (u *Upkeep) begin() {
 		u.scheduler,
 		&successorReleaser{store: u.Store, failed: outage.New(u.Log)}, // after these: it may have to wait for a caller's transaction
 		&Expirer{Store: u.Store, Notes: u.Notes, Ended: u.Changed},
+		newLaneMender(u),
 	}
 }
 

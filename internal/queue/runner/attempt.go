@@ -31,6 +31,7 @@ type Attempt struct {
 	begun     bool // it has a slot
 	over      bool // its outcome is settled: the run no longer waits for the handler
 	completed bool // CompleteTx ran: when the handler returns, it is known whether it was committed
+	woken     bool // CompleteTx was committed, and the lanes of the job's limit key are ready
 	reported  bool // its handler was reported as stuck
 	ran       bool // its handler was called and has returned
 

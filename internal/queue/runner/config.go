@@ -62,6 +62,7 @@ type env struct {
 	values   context.Context // the values of Run's context, for handlers; it does not end
 	writing  context.Context // the same values; it ends when a stopping run gives up on the database
 	finished chan struct{}   // closed when the loop has returned
+	inTx     chan struct{}   // a signal: CompleteTx has run in an attempt of a job with a limit key
 	mu       *sync.Mutex     // the ledger's, for attempts
 
 	cipher    *cipher.Cipher // nil for none

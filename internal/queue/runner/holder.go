@@ -87,6 +87,12 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	a.env.mu.Lock()
 	defer a.env.mu.Unlock()
 	a.completed = true
+	if a.job.LimitKey != nil {
+		select {
+		case a.env.inTx <- struct{}{}:
+		default: // a signal is pending already
+		}
+	}
 	return nil
 }
 

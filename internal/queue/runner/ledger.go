@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -50,6 +51,18 @@ func (l *ledger) signal() {
 	case l.changed <- struct{}{}:
 	default: // a signal is pending already
 	}
+}
+
+// pendingEnds lists the attempts of jobs with limit keys in which CompleteTx has run and whose handlers have not returned.
+func (l *ledger) pendingEnds() (list []maintenance.PendingEnd) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range l.running {
+		if a.completed && !a.over && !a.woken && a.job.LimitKey != nil {
+			list = append(list, maintenance.PendingEnd{Job: &a.job, Done: func() { l.do(func() { a.woken = true }) }})
+		}
+	}
+	return list
 }
 
 // attempts returns the running attempts and the refused ones: both hold their leases.

@@ -66,7 +66,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 	log := callback.Logger(config.Log)
 	e := &env{
 		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
-		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx), finished: make(chan struct{}),
+		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx), finished: make(chan struct{}), inTx: make(chan struct{}, 1),
 		cipher: o.Scope.Cipher, sources: o.Sources, schedules: o.Schedules, served: o.Queues,
 		declared: &declare.Enforcer{Scope: o.Scope, Log: log, Declared: o.Declared}, settings: o.Settings,
 	}
@@ -194,6 +194,7 @@ func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 		newHeartbeat(r.executor, r.presence, stop),
 		&maintenance.Pruner{Scope: r.scope, Retention: r.env.config.Retention, Log: r.env.log, Notes: r.env.notes, Pruned: r.rollup.Note},
 		r.rollup,
+		&maintenance.CommittedEnds{Store: r.env.store, Log: r.env.log, Began: r.env.inTx, List: r.ledger.pendingEnds},
 	}
 	if !r.env.config.Drain {
 		services = append(services, r.newUpkeep())

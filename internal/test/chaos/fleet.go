@@ -261,7 +261,7 @@ func (f *fleet) drained(ctx context.Context) error {
 		err := until(ctx, "more jobs have ended", func() (bool, error) {
 			stats, err := inspect.New(f.client).Stats(ctx)
 			left = stats.Jobs
-			n := left[jobs.StatusPending] + left[jobs.StatusRunning] + left[jobs.StatusScheduled]
+			n := left[jobs.StatusPending] + left[jobs.StatusRunning] + left[jobs.StatusScheduled] + left[jobs.StatusWaiting]
 			if err != nil || n >= before {
 				return false, err
 			}

@@ -47,6 +47,7 @@ type killer struct {
 	halted             map[*process]bool // stopped
 	back               chan *process     // those of them that are due to resume
 	keys               []string          // of the processes that it starts; with keys their handlers fail now and then
+	limitKeys          int               // of the jobs of its enqueuers
 }
 
 func (f *fleet) killing(ctx context.Context, workers, enqueuers, jobs, faults int) error {
@@ -234,7 +235,7 @@ func (k *killer) topUp(ctx context.Context, jobs int) error {
 func (k *killer) replace(old *process) error {
 	p, err := k.start(role{
 		Do: "work", Name: fmt.Sprint("worker ", len(k.all)), Lease: killLease, Grace: time.Second, Slots: killSlots, Longest: killLongest,
-		Keys: k.keys, Fails: len(k.keys) > 0,
+		Keys: k.keys, Fails: len(k.keys)+k.limitKeys > 0, LimitKeys: k.limitKeys,
 	})
 	if err == nil {
 		k.workers = replaced(k.workers, old, p)
@@ -246,7 +247,7 @@ func (k *killer) replaceEnqueuer(old *process) error {
 	if old != nil {
 		k.take(old)
 	}
-	p, err := k.start(role{Do: "enqueue", Name: fmt.Sprint(enqueuerName, len(k.all)), Modes: true, Keys: k.keys})
+	p, err := k.start(role{Do: "enqueue", Name: fmt.Sprint(enqueuerName, len(k.all)), Modes: k.limitKeys == 0, Keys: k.keys, LimitKeys: k.limitKeys})
 	if err == nil {
 		k.enqueuers = replaced(k.enqueuers, old, p)
 	}

@@ -53,6 +53,8 @@ type role struct {
 	User  string   // whose jobs an enqueuer adds, or who is forgotten
 	Fails bool     // a handler fails now and then
 
+	LimitKeys int // of the jobs that an enqueuer adds; some handlers throttle them
+
 	Release release // of a service
 }
 
@@ -238,6 +240,9 @@ func (p *player) add(ctx context.Context, payloads []json.RawMessage, unique str
 	if p.Delay > 0 {
 		options = append(options, jobs.In(time.Duration(p.number(int(p.Delay)))))
 	}
+	if p.LimitKeys > 0 {
+		options = append(options, jobs.LimitKey(limitKey(p.number(p.LimitKeys))))
+	}
 	if p.User != "" {
 		options = append(options, jobs.UserID(p.User), jobs.Priority(1)) // before others: some must run when the user is forgotten
 	}
@@ -270,7 +275,11 @@ func (p *player) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	jobs.Kind[label]{Name: kind, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}.Handle(runner,
+	var limit jobs.Limit[label]
+	if p.LimitKeys > 0 {
+		limit.Running = declaredLimit.Running
+	}
+	jobs.Kind[label]{Name: kind, Limit: limit, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}.Handle(runner,
 		func(ctx context.Context, job jobs.Job, args label) error { return p.handle(ctx, job, args, released) })
 	for _, name := range p.Schedules {
 		runner.Schedule(everySecond(name))
@@ -294,7 +303,7 @@ func (p *player) handle(ctx context.Context, job jobs.Job, args label, released 
 	err := p.notes.Write(history.Event{
 		What: history.Start, Key: args.Key, Job: job.ID, Attempt: job.Attempt, Priority: job.Priority,
 		Due: job.RunAfter.UnixMicro(), Created: job.CreatedAt.UnixMicro(), Claimed: job.StartedAt.UnixMicro(),
-		Payload: history.Digest(job.Payload),
+		Payload: history.Digest(job.Payload), Limit: job.LimitKey,
 	})
 	if err != nil {
 		return err
@@ -318,7 +327,7 @@ func (p *player) handle(ctx context.Context, job jobs.Job, args label, released 
 			return ctx.Err()
 		}
 	}
-	if err := p.failsNow(ctx, job, args); err != nil {
+	if err := errors.Join(p.failsNow(ctx, job, args), p.throttles()); err != nil {
 		return err
 	}
 	if err := job.SetResult(outcome{job.Attempt, p.Name}); err != nil {

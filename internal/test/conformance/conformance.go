@@ -5,6 +5,7 @@ package conformance
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"testing"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
@@ -102,7 +103,7 @@ func Run(t *testing.T, open Open) {
 		{"Forget", forgetTests},
 		{"Schedules", scheduleTests},
 		{"Sources", sourceTests},
-		{"Limits", limitTests},
+		{"Limits", slices.Concat(limitTests, limitMendedTests)},
 		{"WholeLimits", wholeLimitTests},
 		{"LimitTokens", tokenTests},
 		{"ScheduleChanges", scheduleChangeTests},

@@ -173,6 +173,7 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 	d.add(true, "Inspector.DeleteMany", func(ctx context.Context) error { _, err := in.DeleteMany(ctx, ids); return err })
 	d.add(true, "Inspector.RetryFailed", func(ctx context.Context) error { _, err := in.RetryFailed(ctx, all); return err })
 	d.add(true, "Inspector.Recount", func(ctx context.Context) error { _, err := in.Recount(ctx); return err })
+	d.maybe("Inspector.RecountLanes", func(ctx context.Context) error { _, err := in.RecountLanes(ctx); return err })
 	d.add(true, "Inspector.MarkSensitive", func(ctx context.Context) error { return in.MarkSensitive(ctx, late, "a") })
 	d.maybe("Inspector.UnmarkSensitive", func(ctx context.Context) error { _, err := in.UnmarkSensitive(ctx, late, "a"); return err })
 	rule := inspect.RetentionRule{Kind: late, Status: jobs.StatusDone, Keep: time.Hour}

@@ -34,7 +34,7 @@ func newFixture(t *testing.T, open Open) *fixture {
 	return f
 }
 
-// checkCounts checks after every test whether the counts of jobs equal a recount.
+// checkCounts checks after every test whether the counts of jobs and the lanes of limits equal a recount.
 func (f *fixture) checkCounts() {
 	ctx := context.Background()
 	if f.plain || f.client.CheckSchema(ctx) != nil {
@@ -43,6 +43,10 @@ func (f *fixture) checkCounts() {
 	wrong, err := inspect.New(f.client).Recount(ctx)
 	if err != nil || wrong != 0 {
 		f.Errorf("%d counts of jobs are wrong, %v", wrong, err)
+	}
+	lanes, err := inspect.New(f.client).RecountLanes(ctx)
+	if err != nil || lanes.Added != 0 || lanes.Opened != 0 {
+		f.Errorf("lanes of limits are wrong: %+v, %v", lanes, err)
 	}
 }
 

@@ -187,7 +187,7 @@ func (q counted) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 	return q.own.DeleteEmptyJobCounts(ctx)
 }
 
-func (q counted) DeleteEmptyLanes(ctx context.Context, arg db.DeleteEmptyLanesParams) error {
+func (q counted) DeleteEmptyLanes(ctx context.Context, arg db.DeleteEmptyLanesParams) (int64, error) {
 	q.note("DeleteEmptyLanes")
 	return q.own.DeleteEmptyLanes(ctx, arg)
 }
@@ -767,6 +767,16 @@ func (q counted) ListLaneTimes(ctx context.Context, arg db.ListLaneTimesParams) 
 	return q.own.ListLaneTimes(ctx, arg)
 }
 
+func (q counted) ListLanes(ctx context.Context, arg db.ListLanesParams) ([]db.ListLanesRow, error) {
+	q.note("ListLanes")
+	return q.own.ListLanes(ctx, arg)
+}
+
+func (q counted) ListLateLanes(ctx context.Context, arg db.ListLateLanesParams) ([]db.ListLateLanesRow, error) {
+	q.note("ListLateLanes")
+	return q.own.ListLateLanes(ctx, arg)
+}
+
 func (q counted) ListLimitKeys(ctx context.Context, arg db.ListLimitKeysParams) ([]string, error) {
 	q.note("ListLimitKeys")
 	return q.own.ListLimitKeys(ctx, arg)
@@ -815,6 +825,11 @@ func (q counted) ListNewSchedules(ctx context.Context, arg db.ListNewSchedulesPa
 func (q counted) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
 	q.note("ListOverdueJobIDs")
 	return q.own.ListOverdueJobIDs(ctx, arg)
+}
+
+func (q counted) ListParkedLanes(ctx context.Context, arg db.ListParkedLanesParams) ([]db.ListParkedLanesRow, error) {
+	q.note("ListParkedLanes")
+	return q.own.ListParkedLanes(ctx, arg)
 }
 
 func (q counted) ListPauses(ctx context.Context) ([]db.Pause, error) {
@@ -875,6 +890,11 @@ func (q counted) ListStuckJobIDs(ctx context.Context, arg db.ListStuckJobIDsPara
 func (q counted) ListValueHeads(ctx context.Context, arg db.ListValueHeadsParams) ([]db.ListValueHeadsRow, error) {
 	q.note("ListValueHeads")
 	return q.own.ListValueHeads(ctx, arg)
+}
+
+func (q counted) ListWaitingLanes(ctx context.Context, arg db.ListWaitingLanesParams) ([]db.ListWaitingLanesRow, error) {
+	q.note("ListWaitingLanes")
+	return q.own.ListWaitingLanes(ctx, arg)
 }
 
 func (q counted) ListWorkerDeclarations(ctx context.Context, arg int64) ([]db.ListWorkerDeclarationsRow, error) {
@@ -1235,4 +1255,9 @@ func (q counted) WakeKind(ctx context.Context, arg db.WakeKindParams) (int64, er
 func (q counted) WakeLanes(ctx context.Context, arg db.WakeLanesParams) (int64, error) {
 	q.note("WakeLanes")
 	return q.own.WakeLanes(ctx, arg)
+}
+
+func (q counted) WakeLateLanes(ctx context.Context, arg db.WakeLateLanesParams) (int64, error) {
+	q.note("WakeLateLanes")
+	return q.own.WakeLateLanes(ctx, arg)
 }

@@ -71,6 +71,8 @@ type Event struct {
 	Due      int64 `json:"due,omitempty"`      // of a Start: the time that stands in the row
 	Created  int64 `json:"created,omitempty"`  // of a Start: when the row was added
 	Claimed  int64 `json:"claimed,omitempty"`  // of a Start: it was claimed no earlier
+
+	Limit *string `json:"limit,omitempty"` // of a Start: the limit key of the job
 }
 
 // Time returns the time of the event.

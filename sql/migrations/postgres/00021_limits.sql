@@ -73,6 +73,7 @@ CREATE TABLE sqluice_lanes (
 
 CREATE INDEX sqluice_lanes_ready ON sqluice_lanes (queue, kind, priority DESC, ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX sqluice_lanes_next ON sqluice_lanes (queue, kind, ready_at) WHERE ready_at IS NOT NULL;
+CREATE INDEX sqluice_lanes_parked ON sqluice_lanes (kind, limit_key, queue) WHERE ready_at IS NULL;
 
 -- The limit for each key of a kind that the newest program with a live worker declares, as sqluice_kind_settings has other settings.
 CREATE VIEW sqluice_declared_limits AS

@@ -272,7 +272,7 @@ SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), COALESCE((
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority;
 
--- name: DeleteEmptyLanes :exec
+-- name: DeleteEmptyLanes :execrows
 -- DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
 DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
   AND (sqluice_lanes.kind, sqluice_lanes.limit_key) IN (SELECT e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value))

@@ -1,8 +1,8 @@
 -- name: GetScheduleWork :one
 -- GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
 -- next pause of a queue or a kind ends, 0 for none (so 1 for one that ends at 0), and by when the first job must start that has to,
--- 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's
--- program declares.
+-- 0 for none. free is 1 when the unique key of a successor is free, and parked when a lane waits for the end of a job. declared is a
+-- JSON list of the schedules that the worker's program declares.
 SELECT CAST(COALESCE((
            SELECT s.next_at FROM sqluice_schedules AS s
            WHERE s.paused_at IS NULL AND s.origin = 'client' ORDER BY s.next_at LIMIT 1
@@ -22,7 +22,11 @@ SELECT CAST(COALESCE((
        CAST(COALESCE((
            SELECT x.start_by FROM sqluice_jobs AS x
            WHERE x.start_by IS NOT NULL AND x.status IN ('scheduled', 'waiting', 'pending') ORDER BY x.start_by LIMIT 1
-       ), 0) AS BIGINT) AS start_by;
+       ), 0) AS BIGINT) AS start_by,
+       CAST(COALESCE((
+           SELECT 1 FROM sqluice_lanes AS n WHERE n.ready_at IS NULL
+           ORDER BY n.kind, n.limit_key, n.queue LIMIT 1 /* by the index of parked lanes */
+       ), 0) AS BIGINT) AS parked;
 
 -- name: ListDueSchedules :many
 -- ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job

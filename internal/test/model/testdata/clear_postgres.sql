@@ -1,1 +1,1 @@
-TRUNCATE sqluice_jobs, sqluice_job_errors, sqluice_pauses, sqluice_retentions, sqluice_declarations, sqluice_unique_keys, sqluice_schedules, sqluice_schedule_ticks, sqluice_workers, sqluice_job_counts, sqluice_job_changes, sqluice_job_history;
+TRUNCATE sqluice_jobs, sqluice_job_errors, sqluice_pauses, sqluice_retentions, sqluice_declarations, sqluice_unique_keys, sqluice_schedules, sqluice_schedule_ticks, sqluice_workers, sqluice_job_counts, sqluice_job_changes, sqluice_job_history, sqluice_lanes, sqluice_limits, sqluice_limit_keys;

@@ -10,3 +10,6 @@ DELETE FROM sqluice_job_history;
 DELETE FROM sqluice_unique_keys;
 DELETE FROM sqluice_schedules;
 DELETE FROM sqluice_schedule_ticks;
+DELETE FROM sqluice_lanes;
+DELETE FROM sqluice_limits;
+DELETE FROM sqluice_limit_keys;

@@ -1,0 +1,184 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+)
+
+// LaneName names a lane. The zero value is before the first lane.
+type LaneName struct{ Kind, Key, Queue string }
+
+// LaneMender mends lanes, in pages: each method looks at up to n of them after one, and returns the last of the page, or the zero value
+// after the last page. The library leaves no lane wrong, except that CompleteTx makes none ready: its end lies in a caller's transaction,
+// which may last. The other reasons are SQL of other programs, and limits that a new program declares. Any number of LaneMender values may
+// work on one queue.
+type LaneMender struct {
+	Read, Write func(context.Context, engine.Func) error
+	Now         func() time.Time
+}
+
+// Open makes parked lanes ready whose keys have room, and returns their number.
+func (m LaneMender) Open(ctx context.Context, after LaneName, n int64) (last LaneName, opened int64, err error) {
+	var keys [][2]string
+	err = m.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		rows, err := q.ListParkedLanes(ctx, db.ListParkedLanesParams{AfterKind: after.Kind, AfterKey: after.Key, AfterQueue: after.Queue, N: n})
+		if last, keys = (LaneName{}), nil; err != nil {
+			return err
+		}
+		for _, row := range rows {
+			last = LaneName{row.Kind, row.LimitKey, row.Queue}
+			keys = append(keys, [2]string{row.Kind, row.LimitKey})
+		}
+		if int64(len(rows)) < n {
+			last = LaneName{}
+		}
+		keys, err = keysWithRoom(ctx, q, keys)
+		return err
+	})
+	if err != nil || len(keys) == 0 {
+		return last, 0, core.Wrap(err, "look at lanes that wait for the end of a job")
+	}
+	err = m.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		if opened = 0; len(keys) == 0 {
+			return nil
+		}
+		if _, err := q.LockLanes(ctx, jsonKeys(keys)); err != nil {
+			return fmt.Errorf("lock lanes: %w", err)
+		}
+		// With the locks, an end has either made its lanes ready or still counts as running.
+		has, err := keysWithRoom(ctx, q, keys)
+		if err != nil || len(has) == 0 {
+			return err
+		}
+		opened, err = q.WakeLanes(ctx, db.WakeLanesParams{Now: core.Micros(m.Now()), Keys: jsonKeys(has)})
+		return err
+	})
+	return last, opened, core.Wrap(err, "make lanes ready whose keys have room")
+}
+
+// keysWithRoom returns the keys of which fewer jobs run than their limits allow, each once.
+func keysWithRoom(ctx context.Context, q db.Querier, keys [][2]string) (has [][2]string, err error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	rows, err := q.ReadLimits(ctx, jsonKeys(slices.Clone(keys)))
+	if err != nil {
+		return nil, fmt.Errorf("read limits: %w", err)
+	}
+	for _, row := range rows {
+		if row.Running == 0 || row.Active+row.Keyless < row.Running {
+			has = append(has, [2]string{row.Kind, row.LimitKey})
+		}
+	}
+	return has, nil
+}
+
+// Add adds the lanes that waiting jobs lack, and returns their number.
+func (m LaneMender) Add(ctx context.Context, after LaneName, n int64) (last LaneName, added int64, err error) {
+	var missing []lane
+	err = m.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		rows, err := q.ListWaitingLanes(ctx, db.ListWaitingLanesParams{AfterKind: after.Kind, AfterKey: after.Key, AfterQueue: after.Queue, N: n})
+		last, missing = LaneName{}, nil
+		for _, row := range rows {
+			if row.HasLane == 0 {
+				missing = append(missing, lane{row.Kind, row.LimitKey, row.Queue, row.Priority})
+			}
+		}
+		if int64(len(rows)) == n {
+			row := rows[n-1]
+			last = LaneName{row.Kind, row.LimitKey, row.Queue}
+		}
+		return err
+	})
+	if err != nil || len(missing) == 0 {
+		return last, 0, core.Wrap(err, "look for waiting jobs without a lane")
+	}
+	err = m.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		t := NewTransitions()
+		t.opened = missing
+		return openLanes(ctx, q, core.Micros(m.Now()), t, nil)
+	})
+	return last, int64(len(missing)), core.Wrap(err, "add lanes of waiting jobs")
+}
+
+// Hasten makes up to n lanes ready that would be so only after a time, so that a claim computes their times anew. It returns their number.
+func (m LaneMender) Hasten(ctx context.Context, late time.Time, n int64) (hastened int64, err error) {
+	var keys [][2]string
+	err = m.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		rows, err := q.ListLateLanes(ctx, db.ListLateLanesParams{Late: core.Micros(late), N: n})
+		keys = core.Map(rows, func(row db.ListLateLanesRow) [2]string { return [2]string{row.Kind, row.LimitKey} })
+		return err
+	})
+	if err != nil || len(keys) == 0 {
+		return 0, core.Wrap(err, "look for lanes that are ready late")
+	}
+	err = m.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		if _, err = q.LockLanes(ctx, jsonKeys(keys)); err == nil {
+			hastened, err = q.WakeLateLanes(ctx, db.WakeLateLanesParams{Now: core.Micros(m.Now()), Keys: jsonKeys(keys), Late: core.Micros(late)})
+		}
+		return err
+	})
+	return hastened, core.Wrap(err, "make lanes ready that are so late")
+}
+
+// Remove removes lanes without a waiting job, and returns their number. Claims do the same for the lanes that they look at.
+func (m LaneMender) Remove(ctx context.Context, after LaneName, n int64) (last LaneName, removed int64, err error) {
+	var empty []LaneName
+	err = m.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		rows, err := q.ListLanes(ctx, db.ListLanesParams{AfterKind: after.Kind, AfterKey: after.Key, AfterQueue: after.Queue, N: n})
+		last, empty = LaneName{}, nil
+		for _, row := range rows {
+			if row.Empty != 0 {
+				empty = append(empty, LaneName{row.Kind, row.LimitKey, row.Queue})
+			}
+		}
+		if int64(len(rows)) == n {
+			row := rows[n-1]
+			last = LaneName{row.Kind, row.LimitKey, row.Queue}
+		}
+		return err
+	})
+	if err != nil || len(empty) == 0 {
+		return last, 0, core.Wrap(err, "look for lanes without a waiting job")
+	}
+	err = m.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		removed, err = removeEmpty(ctx, q, empty)
+		return err
+	})
+	return last, removed, core.Wrap(err, "remove lanes without a waiting job")
+}
+
+// WakeKeys makes the lanes of keys, each a kind and a limit key, ready that wait for the end of a job. now is in microseconds.
+func WakeKeys(ctx context.Context, q db.Querier, now int64, keys [][2]string) error {
+	if _, err := q.LockLanes(ctx, jsonKeys(keys)); err != nil {
+		return fmt.Errorf("lock lanes: %w", err)
+	}
+	_, err := q.WakeLanes(ctx, db.WakeLanesParams{Now: now, Keys: jsonKeys(keys)})
+	return err
+}
+
+// removeEmpty removes those of the lanes that have no waiting job.
+func removeEmpty(ctx context.Context, q db.Querier, lanes []LaneName) (removed int64, err error) {
+	byQueue, keys := map[string][][2]string{}, make([][2]string, len(lanes))
+	for i, l := range lanes {
+		keys[i] = [2]string{l.Kind, l.Key}
+		byQueue[l.Queue] = append(byQueue[l.Queue], keys[i])
+	}
+	if _, err := q.LockLanes(ctx, jsonKeys(keys)); err != nil {
+		return 0, fmt.Errorf("lock lanes: %w", err)
+	}
+	for queue, keys := range byQueue { // all are locked: the order does not matter
+		n, err := q.DeleteEmptyLanes(ctx, db.DeleteEmptyLanesParams{Queue: queue, Keys: jsonKeys(keys)})
+		if err != nil {
+			return 0, err
+		}
+		removed += n
+	}
+	return removed, nil
+}

@@ -1,0 +1,1 @@
+UPDATE sqluice_limit_keys SET paid_until = 0

@@ -1,0 +1,1 @@
+INSERT INTO sqluice_jobs (kind, limit_key, status) VALUES ('k', 'KEY', 'waiting') RETURNING id

@@ -1,0 +1,1 @@
+UPDATE sqluice_lanes SET ready_at = NULL

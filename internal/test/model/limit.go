@@ -1,0 +1,191 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// limitedQueue is a queue of jobs of one kind with limit keys. Which of several possible jobs a claim starts is the engine's choice: the
+// model checks that it may.
+type limitedQueue struct {
+	now    time.Time
+	jobs   map[int64]*limitedJob
+	limits map[string]jobs.LimitValues // that were set, by key; the empty key is for all others
+	spent  map[string]time.Time        // until when earlier starts have used up the rates of keys
+	closed map[string]time.Time        // until when keys are closed
+}
+
+// limitedJob is a job with a limit key.
+type limitedJob struct {
+	id         int64
+	key, queue string
+	priority   int
+	due        time.Time
+	status     jobs.Status
+	attempt    int
+}
+
+func newLimitedQueue(now time.Time) *limitedQueue {
+	return &limitedQueue{
+		now: now, jobs: map[int64]*limitedJob{}, limits: map[string]jobs.LimitValues{}, spent: map[string]time.Time{}, closed: map[string]time.Time{},
+	}
+}
+
+// having returns the jobs with a status, by id.
+func (q *limitedQueue) having(status jobs.Status) (list []*limitedJob) {
+	for _, j := range q.jobs {
+		if j.status == status {
+			list = append(list, j)
+		}
+	}
+	slices.SortFunc(list, func(a, b *limitedJob) int { return int(a.id - b.id) })
+	return list
+}
+
+// count returns the number of jobs of a key with a status, of one queue or, when it is empty, of all.
+func (q *limitedQueue) count(status jobs.Status, key, queue string) (n int) {
+	for _, j := range q.having(status) {
+		if j.key == key && (queue == "" || j.queue == queue) {
+			n++
+		}
+	}
+	return n
+}
+
+// limit returns the limit of a key.
+func (q *limitedQueue) limit(key string) jobs.LimitValues {
+	if v, set := q.limits[key]; set {
+		return v
+	}
+	return q.limits[""]
+}
+
+// every returns the time of one start of a key's rate, and that of a full burst; 0 without a rate.
+func (q *limitedQueue) every(key string) (one, burst time.Duration) {
+	v := q.limit(key)
+	if v.Rate.Starts == 0 {
+		return 0, 0
+	}
+	micros := (v.Rate.Period.Microseconds() + int64(v.Rate.Starts) - 1) / int64(v.Rate.Starts)
+	one = time.Duration(micros) * time.Microsecond
+	return one, one * time.Duration(max(1, v.Burst))
+}
+
+// used returns until when starts have used up the rate of a key: no longer than a full burst does.
+func (q *limitedQueue) used(key string) time.Time {
+	_, burst := q.every(key)
+	used, last := q.spent[key], q.now.Add(burst)
+	switch {
+	case used.Before(q.now):
+		return q.now
+	case used.After(last):
+		return last
+	}
+	return used
+}
+
+// unbounded stands for any number of starts.
+const unbounded = 1 << 30
+
+// tokens returns the number of starts that the rate of a key allows now.
+func (q *limitedQueue) tokens(key string) int {
+	one, burst := q.every(key)
+	if one == 0 {
+		return unbounded
+	}
+	return int(q.now.Add(burst).Sub(q.used(key)) / one)
+}
+
+// isFull reports whether as many jobs of a key run as its limit allows.
+func (q *limitedQueue) isFull(key string) bool {
+	running := q.limit(key).Running
+	return running > 0 && q.count(jobs.StatusRunning, key, "") >= running
+}
+
+// room returns the number of jobs of a key that may start now.
+func (q *limitedQueue) room(key string) int {
+	if q.closed[key].After(q.now) {
+		return 0
+	}
+	n := q.tokens(key)
+	if running := q.limit(key).Running; running > 0 {
+		n = min(n, max(0, running-q.count(jobs.StatusRunning, key, "")))
+	}
+	return n
+}
+
+// opens returns when a key that is not full has room again.
+func (q *limitedQueue) opens(key string) time.Time {
+	at := q.now
+	if q.closed[key].After(at) {
+		at = q.closed[key]
+	}
+	if one, burst := q.every(key); one > 0 && q.tokens(key) == 0 {
+		if next := q.used(key).Add(one - burst); next.After(at) {
+			at = next
+		}
+	}
+	return at
+}
+
+// promote makes the due jobs waiting.
+func (q *limitedQueue) promote() {
+	for _, j := range q.having(jobs.StatusScheduled) {
+		if !j.due.After(q.now) {
+			j.status = jobs.StatusWaiting
+		}
+	}
+}
+
+// startable returns the number of jobs that a claim of n jobs of a queue starts.
+func (q *limitedQueue) startable(queue string, n int) int {
+	possible := 0
+	seen := map[string]bool{}
+	for _, j := range q.having(jobs.StatusWaiting) {
+		if j.queue == queue && !seen[j.key] {
+			seen[j.key] = true
+			possible += min(q.room(j.key), q.count(jobs.StatusWaiting, j.key, queue))
+		}
+	}
+	return min(n, possible)
+}
+
+// start starts a job. It returns the reason for which it must not start; empty for none.
+func (q *limitedQueue) start(id int64, queue string) string {
+	j := q.jobs[id]
+	switch {
+	case j == nil || j.status != jobs.StatusWaiting || j.queue != queue:
+		return "it does not wait in the queue"
+	case q.room(j.key) == 0:
+		return "its key has no room"
+	}
+	for _, other := range q.having(jobs.StatusWaiting) {
+		if other.key == j.key && other.queue == queue && limitedBefore(other, j) {
+			return "a better job of the key waits"
+		}
+	}
+	used := q.used(j.key)
+	one, _ := q.every(j.key)
+	if j.status, j.attempt = jobs.StatusRunning, j.attempt+1; one > 0 {
+		q.spent[j.key] = used.Add(one)
+	}
+	return ""
+}
+
+// limitedBefore reports whether a job is claimed before another one of its key and queue.
+func limitedBefore(a, b *limitedJob) bool {
+	if a.priority != b.priority {
+		return a.priority > b.priority
+	}
+	if !a.due.Equal(b.due) {
+		return a.due.Before(b.due)
+	}
+	return a.id < b.id
+}
+
+// again makes a running job wait for a time.
+func (q *limitedQueue) again(j *limitedJob, due time.Time) {
+	j.status, j.due = jobs.StatusScheduled, due
+}
