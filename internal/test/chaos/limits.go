@@ -19,7 +19,7 @@ import (
 // Each end makes the jobs start that wait for it: no worker ever has to mend a lane, and no job is left waiting.
 func laneLimits() lane {
 	return lane{number: 17, name: "limits", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
-		l := &limiting{jobs: t.scaled(10_000), faults: t.scaled(100), keys: max(8, t.scaled(100))}
+		l := &limiting{jobs: t.scaled(10_000), faults: max(10, t.scaled(100)), keys: max(8, t.scaled(100))}
 		if t.long {
 			*l = limiting{jobs: 20_000, faults: 200, keys: 200}
 		}

@@ -111,7 +111,7 @@ func testLimitPlainWaiting(f *fixture) {
 func testRecountLanes(f *fixture) {
 	kind := tenants(oneAtATime)
 	release, began := make(chan struct{}), make(chan struct{}, 3)
-	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 3}}, onTenants(kind, func(context.Context, jobs.Job, string) error {
+	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 4}}, onTenants(kind, func(context.Context, jobs.Job, string) error {
 		began <- struct{}{}
 		<-release
 		return nil
@@ -217,7 +217,7 @@ func testLimitAfterDowntime(f *fixture) {
 	kind := tenants(jobs.Limit[string]{Rate: jobs.Per(1, per), Burst: burst})
 	run := func() (times []time.Time) {
 		f.Helper()
-		ids := f.addTenants(kind, slices.Repeat([]string{"t"}, n), jobs.At(f.store.Now().Add(-time.Hour)))
+		ids := f.addTenants(kind, slices.Repeat([]string{"t"}, n))
 		f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: n}}, onTenants(kind, func(context.Context, jobs.Job, string) error { return nil }))
 		for _, id := range ids {
 			times = append(times, f.get(id).StartedAt)
