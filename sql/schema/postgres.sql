@@ -309,6 +309,7 @@ CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, un
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (successor_at IS NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'waiting'::text, 'pending'::text, 'running'::text])))
 CREATE INDEX sqluice_jobs_user ON sqluice_jobs USING btree (user_id, id) WHERE (user_id IS NOT NULL)
 CREATE INDEX sqluice_lanes_next ON sqluice_lanes USING btree (queue, kind, ready_at) WHERE (ready_at IS NOT NULL)
+CREATE INDEX sqluice_lanes_parked ON sqluice_lanes USING btree (kind, limit_key, queue) WHERE (ready_at IS NULL)
 CREATE UNIQUE INDEX sqluice_lanes_pkey ON sqluice_lanes USING btree (kind, limit_key, queue)
 CREATE INDEX sqluice_lanes_ready ON sqluice_lanes USING btree (queue, kind, priority DESC, ready_at) WHERE (ready_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_limit_keys_pkey ON sqluice_limit_keys USING btree (scope, name, limit_key)
