@@ -19,6 +19,7 @@ var inserters = map[string]string{
 	"jobs/postgres/insert.go":                     "Insert announces",
 	"jobs/postgres/claim.go":                      "a part of Insert, with a claim",
 	"internal/queue/lifecycle/insert.go":          "callers announce",
+	"internal/queue/lifecycle/insertall.go":       "callers announce",
 	"internal/queue/lifecycle/unique.go":          "callers announce",
 	"internal/test/costs/benchmark_statements.go": "a benchmark without a worker",
 	"internal/move/ids.go":                        "the job is removed again",
