@@ -149,6 +149,9 @@ DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
     SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= $1 AND k.closed_until <= $1
       AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (
+        SELECT 1 FROM sqluice_jobs AS r
+        WHERE k.scope = 'kind' AND r.kind = k.name AND r.limit_key = k.limit_key AND r.limit_key IS NOT NULL AND r.status = 'running' LIMIT 1 OFFSET 0)
     LIMIT $2 FOR UPDATE SKIP LOCKED)
 `
 
@@ -157,7 +160,7 @@ type DeleteIdleLimitKeysParams struct {
 	N   int64 `json:"n"`
 }
 
-// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
+// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
 // wait for rows that are locked (on SQLite none are).
 func (q *Queries) DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKeysParams) (int64, error) {
 	result, err := q.db.Exec(ctx, deleteIdleLimitKeys, arg.Now, arg.N)
@@ -529,8 +532,14 @@ func (q *Queries) LockLaneJobs(ctx context.Context, arg LockLaneJobsParams) ([]L
 const lockLanes = `-- name: LockLanes :many
 SELECT l.kind, l.limit_key, l.queue FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
+    SELECT COUNT(*) AS n FROM (
+        SELECT f.limit_key FROM sqluice_limit_keys AS f
+        WHERE f.scope = 'kind' AND f.name = k.value->>0 AND f.limit_key = k.value->>1 FOR NO KEY UPDATE
+    ) AS h
+) AS g
+CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.queue FROM sqluice_lanes AS i
-    WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1
+    WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1 AND g.n >= 0 /* after the lock of the key */
     ORDER BY i.queue COLLATE "C" FOR UPDATE
 ) AS l
 `
@@ -541,7 +550,9 @@ type LockLanesRow struct {
 	Queue    string `json:"queue"`
 }
 
-// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all).
+// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all). It
+// locks the rows of the keys first: a claim of a lane that does not exist yet would otherwise count a job whose end is not committed, and
+// let the lane wait for that end.
 func (q *Queries) LockLanes(ctx context.Context, keys string) ([]LockLanesRow, error) {
 	rows, err := q.db.Query(ctx, lockLanes, keys)
 	if err != nil {

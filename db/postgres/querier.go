@@ -104,7 +104,7 @@ type Querier interface {
 	// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
-	// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
+	// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
 	// wait for rows that are locked (on SQLite none are).
 	DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKeysParams) (int64, error)
 	// DeleteJob removes a job that is not running, with its errors, and returns its status.
@@ -440,7 +440,9 @@ type Querier interface {
 	LockDeclarations(ctx context.Context, workerID int64) ([]LockDeclarationsRow, error)
 	// LockLaneJobs is ListLaneJobs, and locks the jobs. It passes over locked ones (on SQLite there are none).
 	LockLaneJobs(ctx context.Context, arg LockLaneJobsParams) ([]LockLaneJobsRow, error)
-	// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all).
+	// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all). It
+	// locks the rows of the keys first: a claim of a lane that does not exist yet would otherwise count a job whose end is not committed, and
+	// let the lane wait for that end.
 	LockLanes(ctx context.Context, keys string) ([]LockLanesRow, error)
 	// LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
 	LockLimitKeys(ctx context.Context, keys string) ([]LockLimitKeysRow, error)

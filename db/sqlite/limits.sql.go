@@ -149,6 +149,9 @@ DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
     SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= ?1 AND k.closed_until <= ?1
       AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (
+        SELECT 1 FROM sqluice_jobs AS r
+        WHERE k.scope = 'kind' AND r.kind = k.name AND r.limit_key = k.limit_key AND r.limit_key IS NOT NULL AND r.status = 'running' LIMIT 1 OFFSET 0)
     LIMIT CAST(?2 AS BIGINT))
 `
 
@@ -157,7 +160,7 @@ type DeleteIdleLimitKeysParams struct {
 	N   int64 `json:"n"`
 }
 
-// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
+// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
 // wait for rows that are locked (on SQLite none are).
 func (q *Queries) DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKeysParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteIdleLimitKeys, arg.Now, arg.N)

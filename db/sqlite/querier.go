@@ -104,7 +104,7 @@ type Querier interface {
 	// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
-	// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
+	// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
 	// wait for rows that are locked (on SQLite none are).
 	DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKeysParams) (int64, error)
 	// DeleteJob removes a job that is not running, with its errors, and returns its status.

@@ -71,11 +71,10 @@ func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, mad
 	for _, l := range opened {
 		keys = append(keys, [2]string{l.kind, l.key})
 	}
-	locked, err := q.LockLanes(ctx, jsonKeys(keys))
-	if err != nil {
+	if _, err := q.LockLanes(ctx, jsonKeys(keys)); err != nil {
 		return fmt.Errorf("lock the lanes of limit keys: %w", err)
 	}
-	if len(locked) > 0 && len(ended) > 0 {
+	if len(ended) > 0 { // also without a locked lane: a claim may have held the key, and added one
 		n, err := q.WakeLanes(ctx, db.WakeLanesParams{Now: now, Keys: jsonKeys(ended)})
 		if err != nil {
 			return fmt.Errorf("make lanes ready: %w", err)
@@ -166,5 +165,9 @@ func jsonLanes(lanes []lane) string {
 	for l, priority := range best {
 		items = append(items, [4]any{l.kind, l.key, l.queue, priority})
 	}
+	// In one order: two transactions that add the same lanes in different orders would wait for each other.
+	slices.SortFunc(items, func(a, b [4]any) int {
+		return cmp.Or(cmp.Compare(a[0].(string), b[0].(string)), cmp.Compare(a[1].(string), b[1].(string)), cmp.Compare(a[2].(string), b[2].(string)))
+	})
 	return core.JSONList(items)
 }

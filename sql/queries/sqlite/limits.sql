@@ -222,10 +222,13 @@ DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
       AND j.limit_key = sqluice_lanes.limit_key AND j.queue = sqluice_lanes.queue LIMIT 1 OFFSET 0);
 
 -- name: DeleteIdleLimitKeys :execrows
--- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits, and no earlier start or closing counts. It does not
+-- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
 -- wait for rows that are locked (on SQLite none are).
 DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
     SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= @now AND k.closed_until <= @now
       AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (
+        SELECT 1 FROM sqluice_jobs AS r
+        WHERE k.scope = 'kind' AND r.kind = k.name AND r.limit_key = k.limit_key AND r.limit_key IS NOT NULL AND r.status = 'running' LIMIT 1 OFFSET 0)
     LIMIT CAST(@n AS BIGINT));
