@@ -41,7 +41,9 @@ type LimitValues = jobtype.LimitValues
 // LimitInfo is a limit in force.
 type LimitInfo = jobtype.LimitInfo
 
-func (l Limit[T]) values() LimitValues { return LimitValues{Running: l.Running, Rate: l.Rate, Burst: l.Burst, Weight: l.Weight} }
+func (l Limit[T]) values() LimitValues {
+	return LimitValues{Running: l.Running, Rate: l.Rate, Burst: l.Burst, Weight: l.Weight}
+}
 
 // isBound reports whether the limit has a bound.
 func (l Limit[T]) isBound() bool { return l.values() != LimitValues{} }

@@ -18,12 +18,12 @@ import (
 type UniqueMode int
 
 const (
-	UniqueKeep     UniqueMode = iota // the live job stays as it is
-	UniqueReplace                    // the live job, unless it runs, gets the payload and the options of the new one
-	UniqueAgain                      // as UniqueReplace; beside a running job the new one is added as its successor
-	UniqueDebounce                   // as UniqueAgain, and the job runs after a time without a new enqueue
-	UniquePeriod                     // the key is taken for a time from the enqueue on, also after the job has ended
-	UniqueReplaceRunning             // as UniqueAgain, and the running job is asked to end
+	UniqueKeep           UniqueMode = iota // the live job stays as it is
+	UniqueReplace                          // the live job, unless it runs, gets the payload and the options of the new one
+	UniqueAgain                            // as UniqueReplace; beside a running job the new one is added as its successor
+	UniqueDebounce                         // as UniqueAgain, and the job runs after a time without a new enqueue
+	UniquePeriod                           // the key is taken for a time from the enqueue on, also after the job has ended
+	UniqueReplaceRunning                   // as UniqueAgain, and the running job is asked to end
 )
 
 // Unique holds the unique key of a job and its mode. The zero value is UniqueKeep.
