@@ -31,6 +31,7 @@ type laneMender struct {
 	lanes         lifecycle.LaneMender
 	parked, added lifecycle.LaneName // the lanes after which the next looks go on
 	looked        time.Time          // the last look of a minute, by the process's clock
+	isParked      bool               // the last look has found a lane that waits for an end
 	failed        *outage.Outage
 }
 
@@ -61,7 +62,9 @@ func (m *laneMender) settle(err error, _ time.Time) error {
 func (m *laneMender) run(ctx context.Context, w schedule.Watch) error {
 	var opened, added, hastened int64
 	var failed [3]error
-	m.parked, opened, failed[0] = m.lanes.Open(ctx, m.parked, lanesMost)
+	if m.isParked {
+		m.parked, opened, failed[0] = m.lanes.Open(ctx, m.parked, lanesMost)
+	}
 	if m.minuteOver() {
 		m.added, added, failed[1] = m.lanes.Add(ctx, m.added, lanesMost)
 		hastened, failed[2] = m.lanes.Hasten(ctx, w.Now.Add(laneLook), lanesMost)

@@ -18,7 +18,7 @@ import (
 var byTheClock = []string{
 	"ListLiveWorkers", "ListHeldJobs", "CountHousework", "DeleteEndedWorkers", "DeleteOldAudit", "DeleteOldRefusals",
 	"TakeJobChanges", "ListHistoryNames", "AddJobCounts", "AddJobHistory", "GetOldestJobHistory", "DeleteJobHistory", "DeleteEmptyJobCounts",
-	"GetScheduleWork", "ListWorkerDeclarations", "ListRetentions", "ListKindSettings", "DeleteOldDeclarations",
+	"GetScheduleWork", "ListLateLanes", "ListParkedLanes", "ListWaitingLanes", "ListWorkerDeclarations", "ListRetentions", "ListKindSettings", "DeleteOldDeclarations",
 }
 
 func TestStatementsByTheClockExist(t *testing.T) {
