@@ -55,7 +55,7 @@ func soundRows() map[string]struct {
 		"sqluice_limit_keys": {"name", []row{
 			{"scope": "kind", "limit_key": "a"}, {"scope": "total", "limit_key": "", "paid_until": early, "closed_until": early},
 		}},
-		"sqluice_lanes":      {"kind", []row{{"limit_key": "a", "queue": "q", "priority": 0}, {"limit_key": "", "queue": "q", "priority": 1, "ready_at": early}}},
+		"sqluice_lanes": {"kind", []row{{"limit_key": "a", "queue": "q", "priority": 0}, {"limit_key": "", "queue": "q", "priority": 1, "ready_at": early}}},
 		"sqluice_declarations": {"name", []row{
 			{"id": strings.Repeat("0", 32), "subject": "kind", "ordinal": 1, "declared_at": early, "seen_at": early},
 			{"id": strings.Repeat("f", 32), "subject": "schedule", "body": `{"spec": "@daily"}`, "ordinal": 7, "in_force": 1, "declared_at": 0, "seen_at": early},
