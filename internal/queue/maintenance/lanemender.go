@@ -44,7 +44,8 @@ func newLaneMender(u *Upkeep) *laneMender {
 func (*laneMender) name() string { return "mending the lanes of limits" }
 
 func (m *laneMender) due(work db.GetScheduleWorkRow, _ int64) bool {
-	return work.Parked != 0 || m.minuteOver()
+	m.isParked = work.Parked != 0
+	return m.isParked || m.minuteOver()
 }
 
 func (*laneMender) next(db.GetScheduleWorkRow) []int64 { return nil }
