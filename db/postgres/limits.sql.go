@@ -12,6 +12,8 @@ import (
 const addLimitKeys = `-- name: AddLimitKeys :exec
 INSERT INTO sqluice_limit_keys (scope, name, limit_key)
 SELECT 'kind', e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_limit_keys AS k WHERE k.scope = 'kind' AND k.name = e.value->>0 AND k.limit_key = e.value->>1 LIMIT 1 OFFSET 0)
+ORDER BY (e.value->>0) COLLATE "C", (e.value->>1) COLLATE "C"
 ON CONFLICT (scope, name, limit_key) DO NOTHING
 `
 
@@ -196,7 +198,9 @@ CROSS JOIN LATERAL (
     WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST($3 AS BIGINT)
       AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j
-        WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue LIMIT 1 OFFSET 0)
+        WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue
+          AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($4 AS BIGINT) LIMIT 1 OFFSET 0)
+        LIMIT 1 OFFSET 0)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind = '')
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = q.value AND g.kind = k.value)
     LIMIT 1
@@ -207,12 +211,18 @@ type HasWaitingJobsParams struct {
 	Queues string `json:"queues"`
 	Kinds  string `json:"kinds"`
 	Until  int64  `json:"until"`
+	Now    int64  `json:"now"`
 }
 
-// HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job and are not paused. It leaves out lanes
+// HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
 // that are ready only after until.
 func (q *Queries) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, hasWaitingJobs, arg.Queues, arg.Kinds, arg.Until)
+	row := q.db.QueryRow(ctx, hasWaitingJobs,
+		arg.Queues,
+		arg.Kinds,
+		arg.Until,
+		arg.Now,
+	)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err
@@ -1074,9 +1084,12 @@ func (q *Queries) StartWaitingJobs(ctx context.Context, arg StartWaitingJobsPara
 }
 
 const wakeAllLanes = `-- name: WakeAllLanes :execrows
-UPDATE sqluice_lanes SET ready_at = CAST($1 AS BIGINT)
-WHERE ready_at IS NULL AND (kind, limit_key, queue) IN (
-    SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l ORDER BY l.kind COLLATE "C", l.limit_key COLLATE "C", l.queue COLLATE "C" FOR UPDATE)
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
+SELECT l.kind, l.limit_key, l.queue, l.priority, CAST($1 AS BIGINT) FROM (
+    SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i WHERE i.ready_at IS NULL
+    ORDER BY i.kind COLLATE "C", i.limit_key COLLATE "C", i.queue COLLATE "C" FOR UPDATE
+) AS l
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at
 `
 
 // WakeAllLanes makes all lanes ready that wait for the end of a job.

@@ -253,7 +253,7 @@ type Querier interface {
 	// HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
 	// It is one statement, so that a job that goes from one to the other is not missed.
 	HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error)
-	// HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job and are not paused. It leaves out lanes
+	// HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
 	// that are ready only after until.
 	HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.

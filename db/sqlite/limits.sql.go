@@ -193,7 +193,8 @@ const hasWaitingJobs = `-- name: HasWaitingJobs :one
 SELECT COUNT(*) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS q CROSS JOIN json_each(CAST(?2 AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_lanes AS l JOIN sqluice_jobs AS j ON j.kind = l.kind AND j.limit_key = l.limit_key AND j.queue = l.queue AND j.status = 'waiting'
-    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(?3 AS BIGINT))
+    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(?3 AS BIGINT)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(?4 AS BIGINT) LIMIT 1 OFFSET 0))
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value))
 `
 
@@ -201,12 +202,18 @@ type HasWaitingJobsParams struct {
 	Queues string `json:"queues"`
 	Kinds  string `json:"kinds"`
 	Until  int64  `json:"until"`
+	Now    int64  `json:"now"`
 }
 
-// HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job and are not paused. It leaves out lanes
+// HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
 // that are ready only after until.
 func (q *Queries) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, hasWaitingJobs, arg.Queues, arg.Kinds, arg.Until)
+	row := q.db.QueryRowContext(ctx, hasWaitingJobs,
+		arg.Queues,
+		arg.Kinds,
+		arg.Until,
+		arg.Now,
+	)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err

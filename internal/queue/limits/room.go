@@ -17,7 +17,7 @@ const (
 )
 
 // keylessCheck is the time after which a claim looks again at a limit for which jobs without a limit key count: their ends wake no lane.
-const keylessCheck = int64(100 * time.Millisecond / time.Microsecond)
+const keylessCheck = int64(500 * time.Millisecond / time.Microsecond)
 
 // bounds holds the values of a limit, and the jobs and starts that it counts. Times and durations are in microseconds. A zero value is no bound.
 type bounds struct {

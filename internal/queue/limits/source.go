@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -54,13 +55,17 @@ func (Source) Queues(ctx context.Context, q db.Querier, look engine.Look, queues
 // Peek implements [runner.Source].
 func (Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue string, n int64) ([]int64, error) {
 	now := core.Micros(look.Now)
-	rows, err := q.ListReadyLanes(ctx, db.ListReadyLanesParams{Kinds: look.Kinds, Queue: queue, Now: now, N: n})
-	if err != nil || len(rows) == 0 {
-		return nil, core.Wrap(err, "look for ready lanes")
-	}
 	w, err := readWholes(ctx, q, core.JSONNames([]string{queue}), look.Kinds, now)
 	if err != nil {
 		return nil, err
+	}
+	kinds, _, err := w.withRoom(ScopeTotal, look.Kinds, now)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.ListReadyLanes(ctx, db.ListReadyLanesParams{Kinds: kinds, Queue: queue, Now: now, N: n})
+	if err != nil || len(rows) == 0 {
+		return nil, core.Wrap(err, "look for ready lanes")
 	}
 	lanes := core.Map(rows, func(row db.ListReadyLanesRow) key { return key{row.Kind, row.LimitKey} })
 	d, err := newDeal(ctx, q, dealing{lanes, queue, w}, now, n)
@@ -68,11 +73,7 @@ func (Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue st
 		return nil, err
 	}
 	var priorities []int64
-	for i, lane := range lanes {
-		if d.states[lane].room == 0 { // a claim must note that the lane is not ready
-			priorities = append(priorities, rows[i].Priority)
-		}
-	}
+	dealt := maps.Clone(d.shares)
 	if d.most() > 0 {
 		listed, err := q.ListLaneJobs(ctx, db.ListLaneJobsParams{Keys: keys(lanes), Queue: queue, Now: now, N: d.most()})
 		if err != nil {
@@ -84,57 +85,92 @@ func (Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue st
 			}
 		}
 	}
+	for i, lane := range lanes { // a claim must note that a lane without room, or without a job that can start, is not ready
+		if d.states[lane].room == 0 || dealt[lane] > 0 && d.shares[lane] == dealt[lane] {
+			priorities = append(priorities, rows[i].Priority)
+		}
+	}
 	slices.SortFunc(priorities, func(a, b int64) int { return cmp.Compare(b, a) })
 	return priorities[:min(int64(len(priorities)), n)], nil
 }
 
 // HasUnfinished implements [runner.Source].
 func (Source) HasUnfinished(ctx context.Context, q db.Querier, look engine.Look, queues []string) (bool, error) {
-	until := int64(math.MaxInt64)
-	if !look.Until.IsZero() {
-		until = core.Micros(look.Until)
+	p := db.HasWaitingJobsParams{Queues: core.JSONNames(queues), Kinds: look.Kinds, Now: core.Micros(look.Now), Until: math.MaxInt64}
+	if !look.Until.IsZero() { // the clock stands: no limit gets room by time
+		p.Until = core.Micros(look.Until)
+		w, err := readWholes(ctx, q, p.Queues, p.Kinds, p.Now)
+		if err == nil {
+			p.Queues, _, err = w.withRoom(ScopeQueue, p.Queues, p.Now)
+		}
+		if err == nil {
+			p.Kinds, _, err = w.withRoom(ScopeTotal, p.Kinds, p.Now)
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	n, err := q.HasWaitingJobs(ctx, db.HasWaitingJobsParams{Queues: core.JSONNames(queues), Kinds: look.Kinds, Until: until})
+	n, err := q.HasWaitingJobs(ctx, p)
 	return n > 0, core.Wrap(err, "look for waiting jobs")
 }
 
-// Claim implements [runner.Source].
+// Claim implements [runner.Source]. While lanes have no job that can start it goes on to the next ones, more in each round.
 func (Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]runner.Claimed, error) {
-	c := claimer{q: q, by: by, queue: claim.Queue, n: claim.N, now: core.Micros(now)}
+	c := claimer{q: q, by: by, queue: claim.Queue, now: core.Micros(now)}
 	// Before the lanes: a claim that waits here holds none of them.
 	w, err := lockWholes(ctx, q, core.JSONNames([]string{claim.Queue}), by.Kinds, c.now)
 	if err != nil {
 		return nil, err
 	}
-	lanes, err := c.lock(ctx)
-	if err != nil || len(lanes) == 0 {
-		return nil, err
+	for lanes := claim.N; ; lanes *= 2 {
+		jobs, more, err := c.round(ctx, w, lanes, claim.N)
+		if err != nil || !more || len(jobs) > 0 || 2*lanes > mostLanes {
+			return jobs, err
+		}
+	}
+}
+
+// mostLanes bounds the lanes of a further round of a claim.
+const mostLanes = 1000
+
+// round claims up to n jobs from up to a number of lanes. It reports whether there were lanes.
+func (c *claimer) round(ctx context.Context, w wholes, lanes, n int64) (jobs []runner.Claimed, more bool, err error) {
+	if s := w[name{ScopeQueue, c.queue}]; s != nil && !s.has() {
+		return nil, false, nil
+	}
+	if c.kinds, _, err = w.withRoom(ScopeTotal, c.by.Kinds, c.now); err != nil {
+		return nil, false, err
+	}
+	locked, err := c.lock(ctx, lanes)
+	if err != nil || len(locked) == 0 {
+		return nil, false, err
 	}
 	// A statement after the locks: only its snapshot has all jobs that have started.
-	d, err := newDeal(ctx, q, dealing{lanes, claim.Queue, w}, c.now, c.n)
+	d, err := newDeal(ctx, c.q, dealing{locked, c.queue, w}, c.now, n)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	jobs, err := c.start(ctx, lanes, d)
+	jobs, err = c.start(ctx, locked, d)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return jobs, c.leave(ctx, d)
+	return jobs, true, c.leave(ctx, d)
 }
 
 // claimer is one claim from a queue.
 type claimer struct {
-	q      db.Querier
-	by     engine.Claimer
-	queue  string
-	n, now int64
+	q     db.Querier
+	by    engine.Claimer
+	queue string
+	kinds string // a JSON list of those that have room as a whole
+	now   int64
 }
 
 // lock locks ready lanes and the rows of their keys. It passes over what is locked: another claim looks at it. A key without a row gets one
 // for the next claim.
-func (c *claimer) lock(ctx context.Context) ([]key, error) {
+func (c *claimer) lock(ctx context.Context, n int64) ([]key, error) {
 	rows, err := c.q.LockReadyLanes(ctx, db.LockReadyLanesParams{
-		Kinds: c.by.Kinds, Queue: c.queue, Now: c.now, WorkerID: c.by.WorkerID, N: c.n,
+		Kinds: c.kinds, Queue: c.queue, Now: c.now, WorkerID: c.by.WorkerID, N: n,
 	})
 	if err != nil || len(rows) == 0 {
 		return nil, core.Wrap(err, "lock ready lanes")
@@ -215,14 +251,23 @@ func (c *claimer) spend(ctx context.Context, started map[key]int64, d *deal) err
 	return core.Wrap(c.q.SpendStarts(ctx, core.JSONList(items)), "note the starts of limit keys")
 }
 
+// startsAgain is the time after which a claim looks again at a lane that had room and no job that could start.
+const startsAgain = int64(100 * time.Millisecond / time.Microsecond)
+
 // leave notes when the lanes are ready again, and removes the empty ones. A lane that only the limit of its whole kind or queue has held
 // stays as it is, and keeps its place among the ready ones.
 func (c *claimer) leave(ctx context.Context, d *deal) error {
 	var items [][3]any
 	for _, l := range d.lanes {
-		if s := d.states[l]; s.started > 0 || s.room == 0 {
-			items = append(items, [3]any{l.kind, l.key, s.readyAt(c.now)})
+		s := d.states[l]
+		at := s.readyAt(c.now)
+		switch left := d.shares[l]; {
+		case left > 0 && left == s.started && at != nil: // its jobs are locked or set aside
+			*at = max(*at, c.now+startsAgain)
+		case s.started == 0 && s.room > 0:
+			continue
 		}
+		items = append(items, [3]any{l.kind, l.key, at})
 	}
 	if len(items) > 0 {
 		if err := c.q.SetLanes(ctx, db.SetLanesParams{Queue: c.queue, Items: core.JSONList(items)}); err != nil {

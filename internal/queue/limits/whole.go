@@ -59,6 +59,9 @@ func (w wholes) of(kind, queue string) (list []*state) {
 	return list
 }
 
+// wholeCheck is the longest time between two looks at a limit of a whole kind or queue without room.
+const wholeCheck = int64(time.Second / time.Microsecond)
+
 // withRoom returns the names of a JSON list that have room in a scope, and when one of the others has room again by itself.
 func (w wholes) withRoom(scope, names string, now int64) (left string, next time.Time, err error) {
 	full := map[string]bool{}
@@ -67,9 +70,11 @@ func (w wholes) withRoom(scope, names string, now int64) (left string, next time
 			continue
 		}
 		full[n.name] = true
-		if at := s.readyAt(now); at != nil {
-			next = core.Earlier(next, core.Time(*at))
+		at := s.readyAt(now)
+		if at == nil { // an end is announced, but not one by plain SQL
+			at = new(now + wholeCheck)
 		}
+		next = core.Earlier(next, core.Time(*at))
 	}
 	if len(full) == 0 {
 		return names, next, nil

@@ -216,6 +216,9 @@ func (r *Rescuer) resetOnly(ctx context.Context, failAll bool, before int64, end
 		return err
 	})
 	if err == nil {
+		if done.ended {
+			r.Store.Announce(core.WorkReady) // lanes may be ready
+		}
 		r.tell(done, end, name)
 	}
 	return err

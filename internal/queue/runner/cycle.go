@@ -183,7 +183,7 @@ func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err er
 		c.turn.returned[queue] = true
 	}
 	c.further = make([][]Claimed, len(c.turn.plan.further))
-	if c.turn.waiting >= promoteMost {
+	if c.turn.due >= promoteMost {
 		return nil // more are due, perhaps better ones
 	}
 	for i, f := range c.turn.plan.further {
@@ -204,9 +204,10 @@ func (c *cycle) limit(ctx context.Context, q db.Querier) (err error) {
 		return err
 	}
 	if t.plan.limited {
-		if t.waiting, err = lifecycle.PromoteLimited(ctx, q, t.now, promoteMost, t.made); err != nil {
+		if t.due, err = lifecycle.PromoteLimited(ctx, q, t.now, promoteMost, t.made); err != nil {
 			return err
 		}
+		t.waiting = t.due
 	}
 	if t.plan.whole {
 		queues := core.JSONNames(slices.Collect(maps.Keys(t.plan.wants)))

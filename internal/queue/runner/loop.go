@@ -235,7 +235,7 @@ func (l *loop) drained(ctx context.Context) bool {
 	if !l.ledger.isIdle() || l.lookout.hasUnfinished(ctx) {
 		return false
 	}
-	if l.refusals.tryAll(ctx) {
+	if l.refusals.tryAll(ctx, l.lookout.sourcesMayHave(l.lookout.further.read)) {
 		l.lookout.everywhere()
 		return false
 	}

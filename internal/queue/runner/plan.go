@@ -88,6 +88,7 @@ type turn struct {
 	promote  int64 // the largest number of jobs that the promotion could promote; 0: it did not run
 	promoted int64
 	waiting  int64 // the number of jobs with a limit key that became waiting; part of promoted
+	due      int64 // the number of these that were due
 	claimed  []*Attempt
 	more     map[string]bool // queues in which another claim may find something
 	short    map[string]bool // queues with fewer claimed jobs than wanted, but some

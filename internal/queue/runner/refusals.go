@@ -193,10 +193,14 @@ func (r *refusals) promoteLimited(ctx context.Context, p plan, did *afterSplit) 
 			queues[queue] = 0
 		}
 		t, err := r.commitOne(ctx, plan{whole: true, wants: queues, claimIDs: []int64{}})
-		if err != nil {
+		switch {
+		case err == nil:
+			promoted += int(t.promoted)
+		case r.env.store.RefusesRow(err):
+			r.env.notes.Report("limit", "one of many", err) // the jobs stay pending, and no claim takes them
+		default:
 			return promoted, err
 		}
-		promoted += int(t.promoted)
 	}
 	return promoted, nil
 }
@@ -325,9 +329,10 @@ func (r *refusals) planNextTry(ctx context.Context, did *afterSplit) error {
 	})
 }
 
-// tryAll makes a drain without other work try all refused jobs, once after each claim. It returns false when it has done so already.
-func (r *refusals) tryAll(ctx context.Context) bool {
-	if !r.listing || r.triedAll {
+// tryAll makes a drain without other work try all refused jobs, once after each claim. It returns false when it has done so already. further
+// is set when a further source may have jobs: it leaves out refused ones before any claim of this run was refused.
+func (r *refusals) tryAll(ctx context.Context, further bool) bool {
+	if !r.listing && !further || r.triedAll {
 		return false
 	}
 	r.triedAll = true

@@ -21,7 +21,6 @@ var tokenTests = []test{
 // Several goroutines and clients take tokens: in any time at most as many as the rate gives, and a burst.
 func testTokensRate(f *fixture) {
 	const burst, per, callers, calls = 4, 3 * time.Millisecond, 6, 16
-	const apart = 100 * time.Millisecond // more than the clocks of stores differ, which estimate the server's
 	f.must(f.client.SetLimit(f.ctx, "api", "", jobs.LimitValues{Rate: jobs.Per(1, per), Burst: burst}))
 	type taken struct {
 		n           int

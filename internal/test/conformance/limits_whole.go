@@ -21,6 +21,8 @@ var wholeLimitTests = []test{
 	{"OfAnotherWorkersJobs", testLimitTotalElsewhere},
 	{"Weights", testLimitWeights},
 	{"DeclaredForEnqueuesByName", testLimitByName},
+	{"AFullKindHoldsUpNoOther", testLimitFullKind},
+	{"FullKeysHoldUpNoOther", testLimitFullKeys},
 }
 
 // plainKind is a kind without a limit in code.
@@ -253,4 +255,51 @@ func testLimitByName(f *fixture) {
 	starts.mu.Lock()
 	defer starts.mu.Unlock()
 	want(f, "the most at once", starts.most["t"], 1)
+}
+
+// A kind whose total is used up keeps no slot from another kind of the queue, however many of its keys wait.
+func testLimitFullKind(f *fixture) {
+	f.must(f.client.SetTotalLimit(f.ctx, "k", jobs.LimitValues{Running: 1}))
+	full, other := tenants(jobs.Limit[string]{}), tenants(jobs.Limit[string]{})
+	other.Name = "l"
+	began, release := make(chan int64, 30), make(chan struct{})
+	defer close(release)
+	var list []string
+	for i := range 20 {
+		list = append(list, fmt.Sprint("t", i))
+	}
+	f.addTenants(full, list, jobs.Priority(1))
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 2}}, func(r *jobs.Runner) {
+		full.Handle(r, func(_ context.Context, job jobs.Job, _ string) error {
+			began <- job.ID
+			<-release
+			return nil
+		})
+		other.Handle(r, func(context.Context, jobs.Job, string) error { return nil })
+	})
+	receive(f, "a job of the full kind", began)
+	for _, id := range f.addTenants(other, []string{"a", "b", "c"}) {
+		want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	}
+}
+
+// Many keys without room, of which a worker does not know it yet, keep no slot from a key that has room.
+func testLimitFullKeys(f *fixture) {
+	kind := tenants(jobs.Limit[string]{Rate: jobs.Per(1, time.Hour)})
+	var list []string
+	for i := range 300 {
+		list = append(list, fmt.Sprint("t", i), fmt.Sprint("t", i))
+	}
+	f.addTenants(kind, list)
+	began := make(chan int64, 1000)
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, onTenants(kind, func(_ context.Context, job jobs.Job, _ string) error {
+		began <- job.ID
+		return nil
+	}))
+	for range 300 {
+		receive(f, "the first job of a key", began)
+	}
+	f.must(f.client.SetLimit(f.ctx, "k", "", jobs.LimitValues{Rate: jobs.Per(1, time.Hour)})) // all lanes are looked at again
+	late := f.addTenants(kind, []string{"late"})[0]
+	want(f, "status", f.ended(late).Status, jobs.StatusDone)
 }

@@ -112,9 +112,12 @@ ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at;
 
 -- name: WakeAllLanes :execrows
 -- WakeAllLanes makes all lanes ready that wait for the end of a job.
-UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT)
-WHERE ready_at IS NULL AND (kind, limit_key, queue) IN (
-    SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l ORDER BY l.kind COLLATE "C", l.limit_key COLLATE "C", l.queue COLLATE "C" FOR UPDATE);
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
+SELECT l.kind, l.limit_key, l.queue, l.priority, CAST(@now AS BIGINT) FROM (
+    SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i WHERE i.ready_at IS NULL
+    ORDER BY i.kind COLLATE "C", i.limit_key COLLATE "C", i.queue COLLATE "C" FOR UPDATE
+) AS l
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at;
 
 -- name: WakeKind :execrows
 -- WakeKind makes the lanes of a kind ready at once, of one key or of all: a limit has changed.
@@ -171,7 +174,7 @@ WHERE EXISTS (SELECT 1 FROM sqluice_lanes AS e WHERE e.queue = q.value AND e.kin
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = q.value AND g.kind = k.value);
 
 -- name: HasWaitingJobs :one
--- HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job and are not paused. It leaves out lanes
+-- HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
 -- that are ready only after until.
 SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value) CROSS JOIN jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
@@ -179,7 +182,9 @@ CROSS JOIN LATERAL (
     WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST(@until AS BIGINT)
       AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j
-        WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue LIMIT 1 OFFSET 0)
+        WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue
+          AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+        LIMIT 1 OFFSET 0)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind = '')
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = q.value AND g.kind = k.value)
     LIMIT 1
@@ -189,6 +194,8 @@ CROSS JOIN LATERAL (
 -- AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
 INSERT INTO sqluice_limit_keys (scope, name, limit_key)
 SELECT 'kind', e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_limit_keys AS k WHERE k.scope = 'kind' AND k.name = e.value->>0 AND k.limit_key = e.value->>1 LIMIT 1 OFFSET 0)
+ORDER BY (e.value->>0) COLLATE "C", (e.value->>1) COLLATE "C"
 ON CONFLICT (scope, name, limit_key) DO NOTHING;
 
 -- name: LockLimitKeys :many

@@ -126,12 +126,13 @@ WHERE EXISTS (SELECT 1 FROM sqluice_lanes AS e WHERE e.queue = q.value AND e.kin
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value));
 
 -- name: HasWaitingJobs :one
--- HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job and are not paused. It leaves out lanes
+-- HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
 -- that are ready only after until.
 SELECT COUNT(*) AS kinds FROM json_each(CAST(@queues AS TEXT)) AS q CROSS JOIN json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_lanes AS l JOIN sqluice_jobs AS j ON j.kind = l.kind AND j.limit_key = l.limit_key AND j.queue = l.queue AND j.status = 'waiting'
-    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(@until AS BIGINT))
+    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(@until AS BIGINT)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0))
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value));
 
 -- name: AddLimitKeys :exec
