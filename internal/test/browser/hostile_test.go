@@ -149,6 +149,9 @@ func (b *tab) shows(path string, texts ...string) {
 func TestHostileTexts(t *testing.T) {
 	browser := startChromium(t)
 	client, _ := hostileQueue(t)
+	for _, text := range hostile {
+		must(t, client.SetLimit(t.Context(), strings.Join(strings.Fields(text), " "), text, jobs.LimitValues{Running: 1}))
+	}
 	b := open(t, browser, serve(t, client, admin.Config{Prefix: "/queue"}))
 	for _, path := range []string{"/jobs?limit=200", "/jobs?status=failed&limit=200", "/failed", "/queues", "/limits", "/schedules", "/workers", "/audit?limit=200"} {
 		b.visit(path)
