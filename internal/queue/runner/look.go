@@ -198,7 +198,7 @@ func (o *lookout) share(ctx context.Context, p *plan) error {
 	p.shared = true
 	return o.env.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		p.further, p.pending, p.direct = nil, map[string]int64{}, map[string]bool{}
-		for queue := range p.wants {
+		for _, queue := range slices.Sorted(maps.Keys(p.wants)) { // all workers lock the limits of queues in one order
 			if err := o.shareQueue(ctx, q, p, queue); err != nil {
 				return err
 			}
