@@ -35,7 +35,7 @@ func TestColumn(t *testing.T) {
 	tree.run("go", "test", "-short", "./internal/move", "-run", "TestWith.*/EveryColumn")
 
 	// The same with a claim that lacks the column, as if it had been forgotten.
-	const columns = `h.kind IN ('', sqluice_jobs.kind))
+	const columns = `z.name = sqluice_jobs.kind))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, `
 	tree.replace("sql/queries/sqlite/claim.sql", columns+"tenant, ", columns)
