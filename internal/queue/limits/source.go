@@ -162,7 +162,7 @@ type claimer struct {
 	q     db.Querier
 	by    engine.Claimer
 	queue string
-	kinds string // a JSON list of those that have room as a whole
+	kinds string // a JSON list of the kinds with room as a whole
 	now   int64
 }
 
