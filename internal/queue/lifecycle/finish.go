@@ -94,10 +94,7 @@ func ReleaseUnstarted(ctx context.Context, q db.Querier, now, job, attempt, work
 	if err != nil {
 		return false, err
 	}
-	status := jobtype.StatusPending
-	if row.LimitKey != nil {
-		status = jobtype.StatusScheduled
-	}
+	status := ready(row.LimitKey)
 	n, err := q.ReturnJob(ctx, db.ReturnJobParams{
 		Status: string(status), Uncounted: 1, Now: now, ID: job, Attempt: attempt, WorkerID: worker,
 	})
@@ -148,8 +145,8 @@ func (f *finisher) complete(ctx context.Context, e *End) (bool, error) {
 }
 
 // ready returns the status of a job that may start again at once: with a limit key it must get its place in a lane first.
-func ready(e *End) jobtype.Status {
-	if e.Job.LimitKey != nil {
+func ready(limitKey *string) jobtype.Status {
+	if limitKey != nil {
 		return jobtype.StatusScheduled
 	}
 	return jobtype.StatusPending
@@ -163,7 +160,7 @@ func (f *finisher) returned(ctx context.Context, ends []*End) error {
 	}
 	for _, g := range groups {
 		group := g.Ends
-		to := ready(group[0])
+		to := ready(group[0].Job.LimitKey)
 		release := db.ReleaseJobsParams{
 			Status: string(to), Now: core.Micros(f.now), WorkerID: g.Completion.WorkerID, Attempt: g.Completion.Attempt, Ids: core.JSONIDs(ids(group)),
 		}

@@ -23,31 +23,31 @@ type LaneMender struct {
 	Now         func() time.Time
 }
 
+// lastOf returns the last lane of a page of up to n rows; the zero value after the last page.
+func lastOf[R any](rows []R, n int64, name func(R) LaneName) LaneName {
+	if int64(len(rows)) < n {
+		return LaneName{}
+	}
+	return name(rows[n-1])
+}
+
 // Open makes parked lanes ready whose keys have room, and returns their number.
 func (m LaneMender) Open(ctx context.Context, after LaneName, n int64) (last LaneName, opened int64, err error) {
 	var keys [][2]string
 	err = m.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		rows, err := q.ListParkedLanes(ctx, db.ListParkedLanesParams{AfterKind: after.Kind, AfterKey: after.Key, AfterQueue: after.Queue, N: n})
-		if last, keys = (LaneName{}), nil; err != nil {
+		if err != nil {
 			return err
 		}
-		for _, row := range rows {
-			last = LaneName{row.Kind, row.LimitKey, row.Queue}
-			keys = append(keys, [2]string{row.Kind, row.LimitKey})
-		}
-		if int64(len(rows)) < n {
-			last = LaneName{}
-		}
-		keys, err = keysWithRoom(ctx, q, keys)
+		last = lastOf(rows, n, func(row db.ListParkedLanesRow) LaneName { return LaneName{row.Kind, row.LimitKey, row.Queue} })
+		keys, err = keysWithRoom(ctx, q, core.Map(rows, func(row db.ListParkedLanesRow) [2]string { return [2]string{row.Kind, row.LimitKey} }))
 		return err
 	})
 	if err != nil || len(keys) == 0 {
 		return last, 0, core.Wrap(err, "look at lanes that wait for the end of a job")
 	}
 	err = m.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		if opened = 0; len(keys) == 0 {
-			return nil
-		}
+		opened = 0
 		if _, err := q.LockLanes(ctx, jsonKeys(keys)); err != nil {
 			return fmt.Errorf("lock lanes: %w", err)
 		}
@@ -84,16 +84,13 @@ func (m LaneMender) Add(ctx context.Context, after LaneName, n int64) (last Lane
 	var missing []lane
 	err = m.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		rows, err := q.ListWaitingLanes(ctx, db.ListWaitingLanesParams{AfterKind: after.Kind, AfterKey: after.Key, AfterQueue: after.Queue, N: n})
-		last, missing = LaneName{}, nil
+		missing = nil
 		for _, row := range rows {
 			if row.HasLane == 0 {
 				missing = append(missing, lane{row.Kind, row.LimitKey, row.Queue, row.Priority})
 			}
 		}
-		if int64(len(rows)) == n {
-			row := rows[n-1]
-			last = LaneName{row.Kind, row.LimitKey, row.Queue}
-		}
+		last = lastOf(rows, n, func(row db.ListWaitingLanesRow) LaneName { return LaneName{row.Kind, row.LimitKey, row.Queue} })
 		return err
 	})
 	if err != nil || len(missing) == 0 {
@@ -132,16 +129,13 @@ func (m LaneMender) Remove(ctx context.Context, after LaneName, n int64) (last L
 	var empty []LaneName
 	err = m.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		rows, err := q.ListLanes(ctx, db.ListLanesParams{AfterKind: after.Kind, AfterKey: after.Key, AfterQueue: after.Queue, N: n})
-		last, empty = LaneName{}, nil
+		empty = nil
 		for _, row := range rows {
 			if row.Empty != 0 {
 				empty = append(empty, LaneName{row.Kind, row.LimitKey, row.Queue})
 			}
 		}
-		if int64(len(rows)) == n {
-			row := rows[n-1]
-			last = LaneName{row.Kind, row.LimitKey, row.Queue}
-		}
+		last = lastOf(rows, n, func(row db.ListLanesRow) LaneName { return LaneName{row.Kind, row.LimitKey, row.Queue} })
 		return err
 	})
 	if err != nil || len(empty) == 0 {

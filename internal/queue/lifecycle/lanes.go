@@ -26,10 +26,15 @@ func PromoteLimited(ctx context.Context, q db.Querier, now time.Time, n int64, m
 	if err != nil {
 		return 0, fmt.Errorf("promote due jobs with limit keys: %w", err)
 	}
+	return made.open(rows), nil
+}
+
+// open records jobs that have become waiting, and returns their number.
+func (t *Transitions) open(rows []db.PromoteLimitedJobsRow) int64 {
 	for _, r := range rows {
-		made.opened = append(made.opened, lane{r.Kind, r.LimitKey, r.Queue, r.Priority})
+		t.opened = append(t.opened, lane{r.Kind, r.LimitKey, r.Queue, r.Priority})
 	}
-	return int64(len(rows)), nil
+	return int64(len(rows))
 }
 
 // PromoteListedLimited is PromoteLimited for those jobs of a list that are due.
@@ -38,10 +43,7 @@ func PromoteListedLimited(ctx context.Context, q db.Querier, now time.Time, ids 
 	if err != nil {
 		return 0, fmt.Errorf("promote listed jobs with limit keys: %w", err)
 	}
-	for _, r := range rows {
-		made.opened = append(made.opened, lane{r.Kind, r.LimitKey, r.Queue, r.Priority})
-	}
-	return int64(len(rows)), nil
+	return made.open(core.Map(rows, func(r db.PromoteListedLimitedJobsRow) db.PromoteLimitedJobsRow { return db.PromoteLimitedJobsRow(r) })), nil
 }
 
 // Adopt makes up to n pending jobs of queues and kinds waiting, as JSON lists, that the limit of a whole kind or queue concerns. It returns
@@ -51,10 +53,7 @@ func Adopt(ctx context.Context, q db.Querier, now time.Time, queues, kinds strin
 	if err != nil {
 		return 0, fmt.Errorf("give pending jobs a limit key: %w", err)
 	}
-	for _, r := range rows {
-		made.opened = append(made.opened, lane{r.Kind, r.LimitKey, r.Queue, r.Priority})
-	}
-	return int64(len(rows)), nil
+	return made.open(core.Map(rows, func(r db.AdoptPendingJobsRow) db.PromoteLimitedJobsRow { return db.PromoteLimitedJobsRow(r) })), nil
 }
 
 // openLanes is the reaction that makes lanes ready: of jobs that have become waiting, and of the keys of attempts that ended. It locks all

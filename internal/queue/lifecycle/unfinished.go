@@ -63,7 +63,7 @@ func (f *finisher) write(ctx context.Context, e *End) (n int64, to jobtype.Statu
 		n, err = f.putOff(ctx, e)
 		return n, jobtype.StatusScheduled, err
 	}
-	to = ready(e)
+	to = ready(e.Job.LimitKey)
 	back := db.ReturnJobParams{Uncounted: 1, Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID}
 	if e.Fate == FateRetry || e.Fate == FateSnooze {
 		at := f.dueAfter(e.Delay)
@@ -73,7 +73,7 @@ func (f *finisher) write(ctx context.Context, e *End) (n int64, to jobtype.Statu
 	}
 	throttled := e.Throttle && e.Job.LimitKey != nil
 	if throttled {
-		back.RunAfter, to = nil, ready(e) // the job keeps its place
+		back.RunAfter, to = nil, ready(e.Job.LimitKey) // the job keeps its place
 	}
 	if e.Fate == FateRetry {
 		back.Uncounted, back.LastError = 0, &e.Message
