@@ -22,47 +22,38 @@ func (w *why) readLimit(ctx context.Context, q db.Querier) error {
 		return err
 	}
 	for _, r := range rows {
-		w.limits = append(w.limits, heldBy{
-			fmt.Sprintf("the limit of the kind %s and the key %s", strconv.Quote(r.Kind), strconv.Quote(r.LimitKey)),
-			r.Active + r.Keyless, r.Running, r.Starts, r.Period, r.Burst, r.PaidUntil, r.ClosedUntil,
-		})
+		w.limits = append(w.limits, heldBy{fmt.Sprintf("the limit of the kind %s and the key %s", strconv.Quote(r.Kind), strconv.Quote(r.LimitKey)), limits.OfKey(r)})
 	}
 	wholes, err := q.ReadWholeLimits(ctx, db.ReadWholeLimitsParams{
 		Queues: core.JSONNames([]string{w.job.Queue}), Kinds: core.JSONNames([]string{w.job.Kind}),
 	})
 	for _, r := range wholes {
-		of, active := fmt.Sprintf("the limit of the queue %s", strconv.Quote(r.Name)), r.Active
+		of := fmt.Sprintf("the limit of the queue %s", strconv.Quote(r.Name))
 		if r.Scope == limits.ScopeTotal {
-			of, active = fmt.Sprintf("the limit of all jobs of the kind %s", strconv.Quote(r.Name)), r.Active+r.Keyless
+			of = fmt.Sprintf("the limit of all jobs of the kind %s", strconv.Quote(r.Name))
 		}
-		w.limits = append(w.limits, heldBy{of, active, r.Running, r.Starts, r.Period, r.Burst, r.PaidUntil, 0})
+		w.limits = append(w.limits, heldBy{of, limits.OfWhole(r)})
 	}
 	return err
 }
 
 // heldBy is a limit that may hold a job.
 type heldBy struct {
-	of                                                             string
-	active, running, starts, period, burst, paidUntil, closedUntil int64
-}
-
-// usedUp reports whether earlier starts have used up the rate at a time.
-func (l heldBy) usedUp(now int64) bool {
-	interval := (l.period + l.starts - 1) / l.starts
-	return l.paidUntil-now+interval > max(1, l.burst)*interval
+	of string
+	limits.Bounds
 }
 
 // limitFinding returns the first limit of a waiting job that lacks room.
 func (w *why) limitFinding(now time.Time) possible {
 	for _, l := range w.limits {
-		switch closed := core.Time(l.closedUntil); {
+		switch closed := core.Time(l.ClosedUntil); {
 		case closed.After(now):
 			return possible{true, newFinding(ReasonLimit, "%s starts no job until %s: a handler throttled it", l.of, moment(closed))}
-		case l.running > 0 && l.active >= l.running:
-			return possible{true, newFinding(ReasonLimit, "%s has %d jobs running, of %d", l.of, l.active, l.running)}
-		case l.starts > 0 && l.usedUp(core.Micros(now)):
+		case l.IsFull():
+			return possible{true, newFinding(ReasonLimit, "%s has %d jobs running, of %d", l.of, l.Active, l.Running)}
+		case l.TokensAt(core.Micros(now), 1) > core.Micros(now):
 			return possible{true, newFinding(ReasonLimit, "%s starts %d jobs in %s, which earlier ones have used up until %s at the latest",
-				l.of, l.starts, core.Duration(l.period), moment(core.Time(l.paidUntil)))}
+				l.of, l.Starts, core.Duration(l.Period), moment(core.Time(l.PaidUntil)))}
 		}
 	}
 	return possible{}

@@ -19,19 +19,44 @@ const (
 // keylessCheck is the time after which a claim looks again at a limit for which jobs without a limit key count: their ends wake no lane.
 const keylessCheck = int64(500 * time.Millisecond / time.Microsecond)
 
-// bounds holds the values of a limit, and the jobs and starts that it counts. Times and durations are in microseconds. A zero value is no bound.
-type bounds struct {
-	running, starts, period, burst int64
+// Bounds holds the values of a limit, and the jobs and starts that it counts. Times and durations are in microseconds. A zero value is no bound.
+type Bounds struct {
+	Running, Starts, Period, Burst int64
 
-	active      int64 // jobs that run
+	Active      int64 // jobs that run
 	keyless     int64 // the number of these without a limit key
-	paidUntil   int64
-	closedUntil int64
+	PaidUntil   int64 // until then starts have used up the rate
+	ClosedUntil int64 // no job starts before
+}
+
+// OfKey returns the bounds of a key of a kind.
+func OfKey(row db.ReadLimitsRow) Bounds {
+	return Bounds{row.Running, row.Starts, row.Period, row.Burst, row.Active + row.Keyless, row.Keyless, row.PaidUntil, row.ClosedUntil}
+}
+
+// OfWhole returns the bounds of a whole kind or queue.
+func OfWhole(row db.ReadWholeLimitsRow) Bounds {
+	active := row.Active
+	if row.Scope == ScopeTotal {
+		active += row.Keyless
+	}
+	return Bounds{row.Running, row.Starts, row.Period, row.Burst, active, row.Keyless, row.PaidUntil, 0}
+}
+
+// IsFull reports whether as many jobs run as may.
+func (b *Bounds) IsFull() bool { return b.Running > 0 && b.Active >= b.Running }
+
+// TokensAt returns from when on the rate allows n starts; 0 without a rate.
+func (b *Bounds) TokensAt(now, n int64) int64 {
+	if b.interval() == 0 {
+		return 0
+	}
+	return b.paid(now) - b.most() + n*b.interval()
 }
 
 // state holds a limit at a time, with the starts that a deal gives.
 type state struct {
-	bounds
+	Bounds
 	weight  int64 // the largest number of starts of a lane in a round
 	room    int64 // the number of jobs that may start now
 	started int64
@@ -42,27 +67,16 @@ const mostRoom = 1 << 40
 
 // ofKey returns the state of a key at a time.
 func ofKey(row db.ReadLimitsRow, now int64) *state {
-	return newState(bounds{
-		row.Running, row.Starts, row.Period, row.Burst, row.Active + row.Keyless, row.Keyless, row.PaidUntil, row.ClosedUntil,
-	}, max(1, row.Weight), now)
+	return newState(OfKey(row), max(1, row.Weight), now)
 }
 
-// ofWhole returns the state of the limit of a whole kind or queue at a time.
-func ofWhole(row db.ReadWholeLimitsRow, now int64) *state {
-	active := row.Active
-	if row.Scope == ScopeTotal {
-		active += row.Keyless
-	}
-	return newState(bounds{row.Running, row.Starts, row.Period, row.Burst, active, row.Keyless, row.PaidUntil, 0}, 1, now)
-}
-
-func newState(b bounds, weight, now int64) *state {
-	s := &state{bounds: b, weight: weight, room: mostRoom}
-	if s.closedUntil > now {
+func newState(b Bounds, weight, now int64) *state {
+	s := &state{Bounds: b, weight: weight, room: mostRoom}
+	if s.ClosedUntil > now {
 		s.room = 0
 	}
-	if s.running > 0 {
-		s.room = min(s.room, max(0, s.running-s.active))
+	if s.Running > 0 {
+		s.room = min(s.room, max(0, s.Running-s.Active))
 	}
 	if s.interval() > 0 {
 		s.room = min(s.room, s.tokens(now))
@@ -71,46 +85,46 @@ func newState(b bounds, weight, now int64) *state {
 }
 
 // interval returns the time that one start uses up; 0 without a rate. It is rounded up, so that the rate is never exceeded.
-func (b *bounds) interval() int64 {
-	if b.starts <= 0 || b.period <= 0 {
+func (b *Bounds) interval() int64 {
+	if b.Starts <= 0 || b.Period <= 0 {
 		return 0
 	}
-	return (b.period + b.starts - 1) / b.starts
+	return (b.Period + b.Starts - 1) / b.Starts
 }
 
 // most returns the time that the starts of a full burst use up.
-func (b *bounds) most() int64 { return max(1, b.burst) * b.interval() }
+func (b *Bounds) most() int64 { return max(1, b.Burst) * b.interval() }
 
 // paid returns until when earlier starts have used up the rate. A later time than a full burst gives is of a slower rate, or of a clock that
 // was set back.
-func (b *bounds) paid(now int64) int64 { return min(max(b.paidUntil, now), now+b.most()) }
+func (b *Bounds) paid(now int64) int64 { return min(max(b.PaidUntil, now), now+b.most()) }
 
 // tokens returns the number of starts that the rate allows.
-func (b *bounds) tokens(now int64) int64 { return (now + b.most() - b.paid(now)) / b.interval() }
+func (b *Bounds) tokens(now int64) int64 { return (now + b.most() - b.paid(now)) / b.interval() }
 
 // has reports whether there is room for another job.
 func (s *state) has() bool { return s.started < s.room }
 
 // spend notes the starts that took place. It returns until when the rate is used up; 0 without a rate.
-func (b *bounds) spend(now, started int64) int64 {
-	b.active += started
+func (b *Bounds) spend(now, started int64) int64 {
+	b.Active += started
 	if b.interval() == 0 {
 		return 0
 	}
-	b.paidUntil = b.paid(now) + started*b.interval()
-	return b.paidUntil
+	b.PaidUntil = b.paid(now) + started*b.interval()
+	return b.PaidUntil
 }
 
 // readyAt returns when a claim is to look again for room; nil: when a job has ended.
-func (b *bounds) readyAt(now int64) *int64 {
-	at := max(now, b.closedUntil)
+func (b *Bounds) readyAt(now int64) *int64 {
+	at := max(now, b.ClosedUntil)
 	switch {
-	case b.running > 0 && b.active >= b.running && b.keyless > 0:
+	case b.IsFull() && b.keyless > 0:
 		at = max(at, now+keylessCheck)
-	case b.running > 0 && b.active >= b.running:
+	case b.IsFull():
 		return nil
-	case b.interval() > 0 && b.tokens(now) == 0:
-		at = max(at, b.paid(now)-b.most()+b.interval())
+	default:
+		at = max(at, b.TokensAt(now, 1))
 	}
 	return &at
 }

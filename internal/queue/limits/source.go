@@ -28,15 +28,10 @@ func (Source) Queues(ctx context.Context, q db.Querier, look engine.Look, queues
 	if err != nil {
 		return nil, next, err
 	}
-	open, next, err := w.withRoom(ScopeQueue, all, now)
+	open, kinds, next, err := w.open(all, look.Kinds, now)
 	if err != nil {
 		return nil, next, err
 	}
-	kinds, again, err := w.withRoom(ScopeTotal, look.Kinds, now)
-	if err != nil {
-		return nil, next, err
-	}
-	next = core.Earlier(next, again)
 	rows, err := q.ListLaneTimes(ctx, db.ListLaneTimesParams{Queues: open, Kinds: kinds})
 	if err != nil {
 		return nil, next, fmt.Errorf("look for lanes: %w", err)
@@ -101,10 +96,7 @@ func (Source) HasUnfinished(ctx context.Context, q db.Querier, look engine.Look,
 		p.Until = core.Micros(look.Until)
 		w, err := readWholes(ctx, q, p.Queues, p.Kinds, p.Now)
 		if err == nil {
-			p.Queues, _, err = w.withRoom(ScopeQueue, p.Queues, p.Now)
-		}
-		if err == nil {
-			p.Kinds, _, err = w.withRoom(ScopeTotal, p.Kinds, p.Now)
+			p.Queues, p.Kinds, _, err = w.open(p.Queues, p.Kinds, p.Now)
 		}
 		if err != nil {
 			return false, err
@@ -135,7 +127,7 @@ const mostLanes = 1000
 
 // round claims up to n jobs from up to a number of lanes. It reports whether there were lanes.
 func (c *claimer) round(ctx context.Context, w wholes, lanes, n int64) (jobs []runner.Claimed, more bool, err error) {
-	if s := w[name{ScopeQueue, c.queue}]; s != nil && !s.has() {
+	if s := w[Name{Scope: ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
 		return nil, false, nil
 	}
 	if c.kinds, _, err = w.withRoom(ScopeTotal, c.by.Kinds, c.now); err != nil {
@@ -242,7 +234,7 @@ func (c *claimer) spend(ctx context.Context, started map[key]int64, d *deal) err
 	}
 	for of, s := range d.wholes {
 		if until := s.spend(c.now, whole[s]); whole[s] > 0 && until > 0 {
-			items = append(items, [4]any{of.scope, of.name, "", until})
+			items = append(items, [4]any{of.Scope, of.Name, "", until})
 		}
 	}
 	if len(items) == 0 {

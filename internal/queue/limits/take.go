@@ -104,7 +104,7 @@ func (t Taking) read(ctx context.Context, q db.Querier) (*state, int64, error) {
 	}
 	now := core.Micros(t.Scope.Now())
 	s := ofKey(rows[0], now)
-	if most := max(1, s.burst); s.interval() > 0 && t.N > most {
+	if most := max(1, s.Burst); s.interval() > 0 && t.N > most {
 		return nil, 0, jobtype.NewInvalidError("number of tokens", strconv.FormatInt(t.N, 10),
 			fmt.Sprintf("be at most %d, the burst of the limit of %s", most, t.Kind))
 	}
@@ -113,10 +113,7 @@ func (t Taking) read(ctx context.Context, q db.Querier) (*state, int64, error) {
 
 // readyAt returns the earliest time at which the tokens can be taken; the zero time when they are there.
 func (t Taking) readyAt(s *state, now int64) time.Time {
-	at := s.closedUntil
-	if interval := s.interval(); interval > 0 {
-		at = max(at, s.paid(now)-s.most()+t.N*interval)
-	}
+	at := max(s.ClosedUntil, s.TokensAt(now, t.N))
 	if at <= now {
 		return time.Time{}
 	}

@@ -11,11 +11,8 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// name names the limit of a whole kind or queue.
-type name struct{ scope, name string }
-
 // wholes holds the limits of whole kinds and queues.
-type wholes map[name]*state
+type wholes map[Name]*state
 
 // readWholes reads the limits of whole queues and kinds, two JSON lists.
 func readWholes(ctx context.Context, q db.Querier, queues, kinds string, now int64) (wholes, error) {
@@ -25,7 +22,7 @@ func readWholes(ctx context.Context, q db.Querier, queues, kinds string, now int
 	}
 	w := make(wholes, len(rows))
 	for _, row := range rows {
-		w[name{row.Scope, row.Name}] = ofWhole(row, now)
+		w[Name{Scope: row.Scope, Name: row.Name}] = newState(OfWhole(row), 1, now)
 	}
 	return w, nil
 }
@@ -51,7 +48,7 @@ func (w wholes) has(kind, queue string) bool {
 
 // of returns the limits that bound the jobs of a kind in a queue.
 func (w wholes) of(kind, queue string) (list []*state) {
-	for _, n := range []name{{ScopeTotal, kind}, {ScopeQueue, queue}} {
+	for _, n := range []Name{{Scope: ScopeTotal, Name: kind}, {Scope: ScopeQueue, Name: queue}} {
 		if s := w[n]; s != nil {
 			list = append(list, s)
 		}
@@ -62,14 +59,24 @@ func (w wholes) of(kind, queue string) (list []*state) {
 // wholeCheck is the longest time between two looks at a limit of a whole kind or queue without room.
 const wholeCheck = int64(time.Second / time.Microsecond)
 
+// open returns the queues and kinds of two JSON lists that have room, and when one of the others has room again by itself.
+func (w wholes) open(queues, kinds string, now int64) (openQueues, openKinds string, next time.Time, err error) {
+	openQueues, next, err = w.withRoom(ScopeQueue, queues, now)
+	if err != nil {
+		return "", "", next, err
+	}
+	openKinds, again, err := w.withRoom(ScopeTotal, kinds, now)
+	return openQueues, openKinds, core.Earlier(next, again), err
+}
+
 // withRoom returns the names of a JSON list that have room in a scope, and when one of the others has room again by itself.
 func (w wholes) withRoom(scope, names string, now int64) (left string, next time.Time, err error) {
 	full := map[string]bool{}
 	for n, s := range w {
-		if n.scope != scope || s.has() {
+		if n.Scope != scope || s.has() {
 			continue
 		}
-		full[n.name] = true
+		full[n.Name] = true
 		at := s.readyAt(now)
 		if at == nil { // an end is announced, but not one by plain SQL
 			at = new(now + wholeCheck)
