@@ -9,17 +9,13 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// The bounds of a rate, as [jobs.Per] has them.
-const (
-	maxStarts = 1_000_000
-	minPeriod = time.Millisecond
-	maxPeriod = 24 * time.Hour
-)
+const day = 24 * time.Hour
 
 // units are the periods without a number.
-var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": maxPeriod, "1d": maxPeriod}
+var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": day, "1d": day}
 
 // Parse returns the rate of a text: a number of starts, a slash and a time, such as 10/s, 100/m, 5/30s, 1000/h or 1000/d. Its error is a
 // phrase that follows "must".
@@ -29,14 +25,14 @@ func Parse(text string) (jobs.Rate, error) {
 	if !found || err != nil && !errors.Is(err, strconv.ErrRange) {
 		return jobs.Rate{}, errors.New("be a number of starts and a time, such as 10/s, 100/m, 5/30s or 1000/d")
 	}
-	if err != nil || starts < 1 || starts > maxStarts {
-		return jobs.Rate{}, fmt.Errorf("have from 1 to %d starts", maxStarts)
+	if err != nil || starts < 1 || starts > jobtype.MaxStarts {
+		return jobs.Rate{}, fmt.Errorf("have from 1 to %d starts", jobtype.MaxStarts)
 	}
 	period, err := parsePeriod(every)
 	switch {
 	case err != nil:
 		return jobs.Rate{}, err
-	case period < minPeriod || period > maxPeriod:
+	case period < jobtype.MinRatePeriod || period > jobtype.MaxRatePeriod:
 		return jobs.Rate{}, errors.New("have a time from 1ms to 1d, such as 10/s, 100/m, 5/30s or 1000/d")
 	case period.Microseconds() < int64(starts):
 		return jobs.Rate{}, errors.New("be at most one start in a microsecond")

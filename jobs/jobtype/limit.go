@@ -2,6 +2,15 @@ package jobtype
 
 import "time"
 
+// The bounds of the values of a limit; the schema's CHECKs have the same.
+const (
+	MaxRunning    = 1_000_000_000
+	MaxStarts     = 1_000_000 // of a rate, and of a burst
+	MinRatePeriod = time.Millisecond
+	MaxRatePeriod = 24 * time.Hour
+	MaxWeight     = 1000
+)
+
 // Rate is a number of starts in a period.
 type Rate struct {
 	Starts int           `json:"starts"`

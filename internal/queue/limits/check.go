@@ -3,7 +3,6 @@ package limits
 import (
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -44,14 +43,6 @@ func (n Name) checkSet(v jobtype.LimitValues) error {
 	return nil
 }
 
-// The bounds of the values of a limit; the schema's CHECKs have the same.
-const (
-	maxRunning = 1_000_000_000
-	maxStarts  = 1_000_000
-	maxPeriod  = 24 * time.Hour
-	maxWeight  = 1000
-)
-
 // Check returns the first fault of the values of a limit.
 func Check(v jobtype.LimitValues) error {
 	r := v.Rate
@@ -59,12 +50,12 @@ func Check(v jobtype.LimitValues) error {
 		ok                 bool
 		field, value, must string
 	}{
-		{v.Running >= 0 && v.Running <= maxRunning, "running of the limit", strconv.Itoa(v.Running), "be from 1 to 1000000000, or 0 for any number"},
-		{r.Starts >= 0 && r.Starts <= maxStarts, "starts of the rate", strconv.Itoa(r.Starts), "be from 1 to 1000000"},
-		{r == jobtype.Rate{} || r.Starts > 0 && r.Period >= time.Millisecond && r.Period <= maxPeriod, "period of the rate", r.Period.String(), "be from 1ms to 24h, with at least one start"},
+		{v.Running >= 0 && v.Running <= jobtype.MaxRunning, "running of the limit", strconv.Itoa(v.Running), "be from 1 to 1000000000, or 0 for any number"},
+		{r.Starts >= 0 && r.Starts <= jobtype.MaxStarts, "starts of the rate", strconv.Itoa(r.Starts), "be from 1 to 1000000"},
+		{r == jobtype.Rate{} || r.Starts > 0 && r.Period >= jobtype.MinRatePeriod && r.Period <= jobtype.MaxRatePeriod, "period of the rate", r.Period.String(), "be from 1ms to 24h, with at least one start"},
 		{r.Period.Microseconds() >= int64(r.Starts), "rate", fmt.Sprintf("%d in %s", r.Starts, r.Period), "be at most one start in a microsecond"},
-		{v.Burst >= 0 && v.Burst <= maxStarts, "burst of the limit", strconv.Itoa(v.Burst), "be from 1 to 1000000, or 0 for 1"},
-		{v.Weight >= 0 && v.Weight <= maxWeight, "weight of the limit", strconv.Itoa(v.Weight), "be from 1 to 1000, or 0 for 1"},
+		{v.Burst >= 0 && v.Burst <= jobtype.MaxStarts, "burst of the limit", strconv.Itoa(v.Burst), "be from 1 to 1000000, or 0 for 1"},
+		{v.Weight >= 0 && v.Weight <= jobtype.MaxWeight, "weight of the limit", strconv.Itoa(v.Weight), "be from 1 to 1000, or 0 for 1"},
 		{v.Burst == 0 || r.Starts > 0, "burst of the limit", strconv.Itoa(v.Burst), "not be given without a rate"},
 	} {
 		if !bound.ok {
