@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/limitplace"
 	"github.com/sqluice/sqluice/internal/newjob"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -45,16 +46,8 @@ func (h *Handler) limitKeys(r *http.Request) (answer, error) {
 	return answer{body: page}, limitFault(err)
 }
 
-// limitPlace names the jobs of a limit.
-type limitPlace struct {
-	Kind  string `json:"kind"`
-	Key   string `json:"key"`
-	Queue string `json:"queue"`
-	Total bool   `json:"total"`
-}
-
-// check refuses a queue with a kind, and all jobs of a kind with a key.
-func (p limitPlace) check() error {
+// checkPlace refuses a queue with a kind, and all jobs of a kind with a key.
+func checkPlace(p limitplace.Place) error {
 	switch {
 	case p.Queue != "" && (p.Kind != "" || p.Key != "" || p.Total):
 		return &jobs.InvalidError{Field: "queue", Value: strconv.Quote(p.Queue), Must: "not be given with kind, key or total"}
@@ -64,37 +57,25 @@ func (p limitPlace) check() error {
 	return nil
 }
 
-// set sets the limit of the place.
-func (h *Handler) set(ctx context.Context, p limitPlace, v jobs.LimitValues) error {
-	if err := p.check(); err != nil {
+// set sets the limit of a place.
+func (h *Handler) set(ctx context.Context, p limitplace.Place, v jobs.LimitValues) error {
+	if err := checkPlace(p); err != nil {
 		return err
 	}
-	switch {
-	case p.Queue != "":
-		return h.client.SetQueueLimit(ctx, p.Queue, v)
-	case p.Total:
-		return h.client.SetTotalLimit(ctx, p.Kind, v)
-	}
-	return h.client.SetLimit(ctx, p.Kind, p.Key, v)
+	return p.Set(ctx, h.client, v)
 }
 
-// remove deletes the limit of the place.
-func (h *Handler) remove(ctx context.Context, p limitPlace) (bool, error) {
-	if err := p.check(); err != nil {
+// remove deletes the limit of a place.
+func (h *Handler) remove(ctx context.Context, p limitplace.Place) (bool, error) {
+	if err := checkPlace(p); err != nil {
 		return false, err
 	}
-	switch {
-	case p.Queue != "":
-		return h.client.DeleteQueueLimit(ctx, p.Queue)
-	case p.Total:
-		return h.client.DeleteTotalLimit(ctx, p.Kind)
-	}
-	return h.client.DeleteLimit(ctx, p.Kind, p.Key)
+	return p.Delete(ctx, h.client)
 }
 
 // limitRequest is the body of a request that sets a limit.
 type limitRequest struct {
-	limitPlace
+	limitplace.Place
 	Running int             `json:"running"`
 	Rate    json.RawMessage `json:"rate"`
 	Burst   int             `json:"burst"`
@@ -127,14 +108,14 @@ func (h *Handler) setLimit(r *http.Request) (answer, error) {
 	}
 	unknown, err := h.inspector.UnknownNames(r.Context(), []string{q.Kind}, []string{q.Queue})
 	if err == nil {
-		err = h.set(r.Context(), q.limitPlace, v)
+		err = h.set(r.Context(), q.Place, v)
 	}
 	return answer{body: limitChange{true, unknown}}, limitFault(err)
 }
 
 func (h *Handler) deleteLimit(r *http.Request) (answer, error) {
 	q := queryOf(r, "kind", "key", "queue", "total")
-	place := limitPlace{q.text("kind"), q.text("key"), q.text("queue"), q.text("total") == "true"}
+	place := limitplace.Place{Kind: q.text("kind"), Key: q.text("key"), Queue: q.text("queue"), Total: q.text("total") == "true"}
 	if text := q.text("total"); q.values.Has("total") && text != "true" && text != "false" {
 		q.fail(&jobs.InvalidError{Field: "total", Value: fmt.Sprintf("%.40q", text), Must: "be true or false"})
 	}

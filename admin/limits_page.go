@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sqluice/sqluice/internal/limitplace"
 	"github.com/sqluice/sqluice/internal/ratetext"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -29,7 +30,7 @@ func (l limitLine) RateText() string {
 }
 
 // IsEach reports whether the limit is for each key of a kind by itself.
-func (l limitLine) IsEach() bool { return l.Queue == "" && !l.Total && l.Key == "" }
+func (l limitLine) IsEach() bool { return limitplace.Of(l.LimitInfo).IsEach() }
 
 // Name returns the jobs of the limit in words.
 func (l limitLine) Name() string {
@@ -48,7 +49,7 @@ func (l limitLine) Name() string {
 type limitKeyLine struct {
 	inspect.LimitKeyInfo
 	Limit limitLine // of the key: its own, or that of each key of the kind; the zero value if there is none
-	State string    // closed, time, slot or end: what the next start waits for; empty if no job waits
+	State string    // what the next start waits for, as package limitplace names it
 }
 
 // limitsView is the page of the limits.
@@ -90,7 +91,7 @@ func (h *Handler) limitsPage(r *http.Request) (view, error) {
 	}
 	v.Next = page.Next
 	for _, k := range page.Keys {
-		v.Keys = append(v.Keys, limitKeyLine{k, limitOf(list, k), h.nextStart(k)})
+		v.Keys = append(v.Keys, limitKeyLine{k, limitOf(list, k), limitplace.WaitsFor(k, h.inspector.Now())})
 	}
 	return view{"limits", "Limits", v}, nil
 }
@@ -122,26 +123,10 @@ func limitOf(list []jobs.LimitInfo, k inspect.LimitKeyInfo) (found limitLine) {
 	return found
 }
 
-// nextStart returns what the next start of a key waits for.
-func (h *Handler) nextStart(k inspect.LimitKeyInfo) string {
-	now := h.inspector.Now()
-	switch {
-	case k.ClosedUntil.After(now):
-		return "closed"
-	case k.Queues == 0:
-		return ""
-	case k.NextStart.IsZero():
-		return "end"
-	case k.NextStart.After(now):
-		return "time"
-	}
-	return "slot"
-}
-
 // limitForm sets or deletes a limit.
 func (h *Handler) limitForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
 	field := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
-	place := limitPlace{field("kind"), field("key"), field("queue"), field("total") != ""}
+	place := limitplace.Place{Kind: field("kind"), Key: field("key"), Queue: field("queue"), Total: field("total") != ""}
 	line := limitLine{jobs.LimitInfo{Kind: place.Kind, Key: place.Key, Queue: place.Queue, Total: place.Total}}
 	if field("do") == "delete" {
 		found, err := h.remove(r.Context(), place)

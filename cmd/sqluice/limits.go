@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/sqluice/sqluice/cmd/sqluice/internal/human"
+	"github.com/sqluice/sqluice/internal/limitplace"
 	"github.com/sqluice/sqluice/internal/ratetext"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -61,16 +62,13 @@ func limitKeyText(l jobs.LimitInfo) string {
 	return cmp.Or(l.Key, "(each)")
 }
 
-// isEach reports whether a limit is for each key of a kind by itself.
-func isEach(l jobs.LimitInfo) bool { return l.Queue == "" && !l.Total && l.Key == "" }
-
 // runningText returns the number of running jobs of a limit, and its bound of them.
 func runningText(l jobs.LimitInfo) string {
 	text := strconv.Itoa(l.RunningJobs)
 	if l.Running > 0 {
 		text += " of " + strconv.Itoa(l.Running)
 	}
-	if l.Running > 0 && isEach(l) {
+	if l.Running > 0 && limitplace.Of(l).IsEach() {
 		text += " each"
 	}
 	return text
@@ -153,17 +151,17 @@ func (a *app) limitKeys(now time.Time, page inspect.LimitKeyPage) error {
 
 // nextStart says when the next job of a key may start.
 func nextStart(now time.Time, k inspect.LimitKeyInfo) string {
-	switch {
-	case k.ClosedUntil.After(now):
+	switch limitplace.WaitsFor(k, now) {
+	case limitplace.Closed:
 		return "closed until " + human.Moment(now, k.ClosedUntil)
-	case k.Queues == 0:
-		return "-"
-	case k.NextStart.IsZero():
-		return "when a job of the key ends"
-	case k.NextStart.After(now):
+	case limitplace.Time:
 		return human.Moment(now, k.NextStart)
+	case limitplace.End:
+		return "when a job of the key ends"
+	case limitplace.Slot:
+		return "when a slot is free"
 	}
-	return "when a slot is free"
+	return "-"
 }
 
 // limitFields maps the library's fields to flags.

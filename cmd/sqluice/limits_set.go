@@ -9,8 +9,10 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/internal/limitplace"
 	"github.com/sqluice/sqluice/internal/ratetext"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const limitsSetHelp = `set sets the limit of a kind and a key, in place of the one that was set before; what is left out has no bound. Without KEY the
@@ -48,10 +50,10 @@ func (a *app) limitsSetCommand() *cobra.Command {
 		ValidArgsFunction: a.completesFirst(kindNames),
 	}
 	flags := cmd.Flags()
-	flags.Var(&intValue{&v.Running, 1, maxRunning}, "running", "the most jobs of a key that run at once")
+	flags.Var(&intValue{&v.Running, 1, jobtype.MaxRunning}, "running", "the most jobs of a key that run at once")
 	flags.Var(&rateValue{&v.Rate}, "rate", "the most starts of a key: `N/TIME`, such as 10/s, 100/m, 5/30s or 1000/d")
-	flags.Var(&intValue{&v.Burst, 1, maxBurst}, "burst", "with --rate: the most starts at one time after a rest")
-	flags.Var(&intValue{&v.Weight, 1, maxWeight}, "weight", "the jobs of a key that a claim starts before it turns to the next key")
+	flags.Var(&intValue{&v.Burst, 1, jobtype.MaxStarts}, "burst", "with --rate: the most starts at one time after a rest")
+	flags.Var(&intValue{&v.Weight, 1, jobtype.MaxWeight}, "weight", "the jobs of a key that a claim starts before it turns to the next key")
 	place.flags(flags)
 	flags.BoolVar(&dryRun, "dry-run", false, "show what the limit would do, and change nothing")
 	jsonFlag(flags, &asJSON)
@@ -63,13 +65,13 @@ func (a *app) limitsSetCommand() *cobra.Command {
 			return usagef("give --running, --rate or --weight")
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
-			if _, err := a.unknownNames(ctx, c, place.kind, place.queue); err != nil {
+			if _, err := a.unknownNames(ctx, c, place.Kind, place.Queue); err != nil {
 				return err
 			}
 			if dryRun {
 				return a.tryLimit(ctx, c, &place, v, asJSON)
 			}
-			if err := place.set(ctx, c, v); err != nil {
+			if err := place.Set(ctx, c, v); err != nil {
 				return nameFlags(err, limitFields)
 			}
 			if asJSON {
@@ -82,13 +84,6 @@ func (a *app) limitsSetCommand() *cobra.Command {
 	return cmd
 }
 
-// The bounds of flags, which the library has too.
-const (
-	maxRunning = 1_000_000_000
-	maxBurst   = 1_000_000
-	maxWeight  = 1000
-)
-
 // errDryRun undoes the transaction of a dry run.
 var errDryRun = errors.New("a dry run")
 
@@ -96,14 +91,14 @@ var errDryRun = errors.New("a dry run")
 func (a *app) tryLimit(ctx context.Context, c *jobs.Client, place *limitPlace, v jobs.LimitValues, asJSON bool) error {
 	answer := limitAnswer{DryRun: true, StartsPerMinute: ratetext.PerMinute(v.Rate)}
 	err := c.Tx(ctx, func(ctx context.Context, tx *jobs.Client) error {
-		if err := place.set(ctx, tx, v); err != nil {
+		if err := place.Set(ctx, tx, v); err != nil {
 			return nameFlags(err, limitFields)
 		}
 		list, err := tx.Limits(ctx)
 		if err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(list, place.is); i >= 0 {
+		if i := slices.IndexFunc(list, func(l jobs.LimitInfo) bool { return limitplace.Of(l) == place.Place }); i >= 0 {
 			answer.Limit = &list[i]
 		}
 		return errDryRun
@@ -111,7 +106,7 @@ func (a *app) tryLimit(ctx context.Context, c *jobs.Client, place *limitPlace, v
 	if !errors.Is(err, errDryRun) || answer.Limit == nil {
 		return err
 	}
-	if v.Running > 0 && !place.isEach() {
+	if v.Running > 0 && !place.IsEach() {
 		answer.Over = max(0, answer.Limit.RunningJobs-v.Running)
 	}
 	if asJSON {
@@ -132,7 +127,7 @@ func (a *app) printTrial(place *limitPlace, answer limitAnswer) error {
 		starts = strconv.FormatFloat(math.Round(answer.StartsPerMinute*100)/100, 'f', -1, 64)
 	}
 	of := ""
-	if place.isEach() {
+	if place.IsEach() {
 		of = " of each key"
 	}
 	t := newTable(a.out)
@@ -168,7 +163,7 @@ func (a *app) limitsDeleteCommand() *cobra.Command {
 			return err
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
-			deleted, err := place.delete(ctx, c)
+			deleted, err := place.Delete(ctx, c)
 			switch {
 			case err != nil:
 				return nameFlags(err, limitFields)

@@ -58,7 +58,7 @@ var links = []struct{ packages, may, mayNot, but string }{
 	{packages: `jobs/inspect`, may: `^(jobs|db|db/sqlite|golang.org/x/sys/.*)$`, but: queueParts},
 	{packages: `jobs/sqlite`, may: `.`, mayNot: postgresParts + `|` + neverLinked, but: queueParts + `|^internal/sqlfiles$`},
 	{packages: `jobs/postgres`, may: `.`, mayNot: sqliteParts + `|` + neverLinked, but: queueParts + `|^internal/sqlfiles$`},
-	{packages: `admin(/.*)?`, may: `^(jobs|jobs/inspect|admin/calendar|admin/chart|internal/newjob|internal/printable|internal/ratetext|internal/uniquemode|db|db/sqlite|golang.org/x/sys/.*)$`, but: queueParts},
+	{packages: `admin(/.*)?`, may: `^(jobs|jobs/inspect|admin/calendar|admin/chart|internal/limitplace|internal/newjob|internal/printable|internal/ratetext|internal/uniquemode|db|db/sqlite|golang.org/x/sys/.*)$`, but: queueParts},
 	{packages: `jobs/jobstest`, may: `.`, mayNot: postgresParts + `|` + neverLinked, but: queueParts + `|^internal/sqlfiles$`},
 	{packages: `metrics`, may: `.`, mayNot: postgresParts + `|` + sqliteParts + `|^go.opentelemetry.io/|^(cmd|internal|examples)/|^github.com/spf13/|` + tools, but: queueParts + `|^internal/(labels|printable)$`},
 	{packages: `telemetry`, may: `.`, mayNot: postgresParts + `|` + sqliteParts + `|^go.opentelemetry.io/otel/sdk|^github.com/prometheus/|^(cmd|internal|examples)/|^github.com/spf13/|` + tools, but: queueParts + `|^internal/(labels|printable)$`},
