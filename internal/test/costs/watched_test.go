@@ -18,7 +18,8 @@ import (
 var byTheClock = []string{
 	"ListLiveWorkers", "ListHeldJobs", "CountHousework", "DeleteEndedWorkers", "DeleteOldAudit", "DeleteOldRefusals",
 	"TakeJobChanges", "ListHistoryNames", "AddJobCounts", "AddJobHistory", "GetOldestJobHistory", "DeleteJobHistory", "DeleteEmptyJobCounts",
-	"GetScheduleWork", "ListLateLanes", "ListParkedLanes", "ListWaitingLanes", "ListWorkerDeclarations", "ListRetentions", "ListKindSettings", "DeleteOldDeclarations",
+	"GetScheduleWork", "ListLateLanes", "ListParkedLanes", "ListWaitingLanes", "ListWorkerDeclarations", "ListRetentions", "ListKindSettings", "ListLimitedKinds", "DeleteOldDeclarations",
+	"CountAhead", "DeletePastUniqueKeys", "DeleteIdleLimitKeys",
 }
 
 func TestStatementsByTheClockExist(t *testing.T) {
