@@ -31,6 +31,7 @@ type heartbeat struct {
 	presence *presence
 	rescuer  *maintenance.Rescuer
 	orphans  *orphans
+	settings settingsReader
 	stop     context.CancelFunc // stops the run, like the end of its context
 
 	lastTick         time.Time // the last look, by the process's clock
@@ -43,7 +44,7 @@ type heartbeat struct {
 func newHeartbeat(x *executor, p *presence, stop context.CancelFunc) *heartbeat {
 	return &heartbeat{
 		env: x.env, ledger: x.ledger, executor: x, presence: p, rescuer: p.rescuer, stop: stop,
-		orphans: &orphans{env: x.env, ledger: x.ledger, presence: p},
+		orphans: &orphans{env: x.env, ledger: x.ledger, presence: p}, settings: settingsReader{env: x.env},
 	}
 }
 
@@ -146,7 +147,7 @@ func (h *heartbeat) beat(ctx context.Context) error {
 	if now.Before(h.expiryCountsFrom) {
 		before = 0
 	}
-	// One statement finds the work. Where no job runs and no other worker lives, only the settings of kinds are read beside it.
+	// One statement finds the work. Where no job runs and no other worker lives it is the only one.
 	work, err := h.rescuer.Housework(ctx, before)
 	if err != nil {
 		return err
@@ -166,7 +167,7 @@ func (h *heartbeat) beat(ctx context.Context) error {
 }
 
 // lookAfterWorkers ends the workers that are gone, puts this worker's declarations in force if other workers live than at the last look,
-// and reads the settings of kinds.
+// and reads the settings of kinds if they may have changed.
 func (h *heartbeat) lookAfterWorkers(ctx context.Context, work db.CountHouseworkRow, before int64) (err error) {
 	if work.Live > work.Self {
 		err = h.rescuer.EndGoneWorkers(ctx, false, before)
@@ -174,7 +175,7 @@ func (h *heartbeat) lookAfterWorkers(ctx context.Context, work db.CountHousework
 	if work.Self == 0 {
 		return err
 	}
-	return errors.Join(err, h.env.declared.Refresh(ctx, declare.Worker{ID: h.presence.workerID(), Name: h.presence.name}, work.Live, work.Newest), h.env.store.Read(engine.Quick(ctx), h.env.settings.Read))
+	return errors.Join(err, h.env.declared.Refresh(ctx, declare.Worker{ID: h.presence.workerID(), Name: h.presence.name}, work.Live, work.Newest), h.settings.refresh(ctx, work, time.Now()))
 }
 
 // checkRow checks the schema, and that the worker's row has the queues that the run serves.
@@ -346,5 +347,38 @@ func (h *heartbeat) revive(ctx context.Context) error {
 		h.giveUp(err) // another worker has taken the name: two must not share it
 	}
 	h.ledger.signal()
+	return err
+}
+
+const (
+	// settingsSettle is the time for which the settings of kinds are read at each look after workers came or went: those that are left, or
+	// new, put their declarations in force within it.
+	settingsSettle = 3 * tick
+
+	// settingsEvery is the longest time between two reads. They are read that seldom because nothing else changes what is in force, and
+	// an idle worker costs a server little that way.
+	settingsEvery = 10 * time.Second
+)
+
+// settingsReader reads the settings of kinds when they may have changed. The heartbeat's goroutine uses it.
+type settingsReader struct {
+	env          *env
+	live, newest int64     // the live workers and the newest one at the last look
+	changed      time.Time // when they were others than at the look before
+	read         time.Time
+}
+
+// refresh reads the settings if they may have changed.
+func (s *settingsReader) refresh(ctx context.Context, work db.CountHouseworkRow, now time.Time) error {
+	if work.Live != s.live || work.Newest != s.newest {
+		s.live, s.newest, s.changed = work.Live, work.Newest, now
+	}
+	if now.Sub(s.changed) > settingsSettle && now.Sub(s.read) < settingsEvery {
+		return nil
+	}
+	err := s.env.store.Read(engine.Quick(ctx), s.env.settings.Read)
+	if err == nil {
+		s.read = now
+	}
 	return err
 }

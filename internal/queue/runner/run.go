@@ -34,7 +34,7 @@ type Options struct {
 
 	Declared  []declare.Declaration // the declarations of the program
 	Schedules string                // a JSON list of the names of the schedules that the worker declares
-	Settings  *jobrow.Declared      // the declared settings of kinds; the run reads them when it starts and at each look of its heartbeat
+	Settings  *jobrow.Declared      // the declared settings of kinds; the run reads them when it starts, and its heartbeat when they may have changed
 }
 
 // run is one call of Run: the connected parts of a worker. Its loop is created when it has started.
@@ -161,7 +161,7 @@ func (r *run) newLoop() *loop {
 	return l
 }
 
-// readSettings reads the settings of kinds, which the heartbeat renews at each look.
+// readSettings reads the settings of kinds, which the heartbeat renews.
 func (r *run) readSettings(ctx context.Context) error {
 	return r.env.store.Read(ctx, r.env.settings.Read)
 }
