@@ -111,6 +111,13 @@ func (q timed) AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (
 	return value, err
 }
 
+func (q timed) CancelSequenceJobs(ctx context.Context, arg CancelSequenceJobsParams) ([]CancelSequenceJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.CancelSequenceJobs(ctx, arg)
+	q.hook("CancelSequenceJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error) {
 	began := time.Now()
 	value, err := q.own.CancelWaitingJob(ctx, arg)
@@ -171,6 +178,13 @@ func (q timed) CountAhead(ctx context.Context, arg int64) (CountAheadRow, error)
 	began := time.Now()
 	value, err := q.own.CountAhead(ctx, arg)
 	q.hook("CountAhead", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) CountBacklogs(ctx context.Context, arg CountBacklogsParams) ([]CountBacklogsRow, error) {
+	began := time.Now()
+	value, err := q.own.CountBacklogs(ctx, arg)
+	q.hook("CountBacklogs", time.Since(began), err)
 	return value, err
 }
 
@@ -895,6 +909,13 @@ func (q timed) ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]
 	return value, err
 }
 
+func (q timed) ListBoundedKinds(ctx context.Context) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.ListBoundedKinds(ctx)
+	q.hook("ListBoundedKinds", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error) {
 	began := time.Now()
 	value, err := q.own.ListClaimableQueues(ctx, arg)
@@ -1294,6 +1315,13 @@ func (q timed) LockDeclarations(ctx context.Context, arg int64) ([]LockDeclarati
 	return value, err
 }
 
+func (q timed) LockFirstJobs(ctx context.Context, arg LockFirstJobsParams) ([]LockFirstJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.LockFirstJobs(ctx, arg)
+	q.hook("LockFirstJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) LockLaneJobs(ctx context.Context, arg LockLaneJobsParams) ([]LockLaneJobsRow, error) {
 	began := time.Now()
 	value, err := q.own.LockLaneJobs(ctx, arg)
@@ -1378,6 +1406,13 @@ func (q timed) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return value, err
 }
 
+func (q timed) PassFailedJobs(ctx context.Context, arg PassFailedJobsParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.PassFailedJobs(ctx, arg)
+	q.hook("PassFailedJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) Pause(ctx context.Context, arg PauseParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.Pause(ctx, arg)
@@ -1459,6 +1494,13 @@ func (q timed) ReadLimits(ctx context.Context, arg string) ([]ReadLimitsRow, err
 	began := time.Now()
 	value, err := q.own.ReadLimits(ctx, arg)
 	q.hook("ReadLimits", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ReadSequences(ctx context.Context, arg string) ([]ReadSequencesRow, error) {
+	began := time.Now()
+	value, err := q.own.ReadSequences(ctx, arg)
+	q.hook("ReadSequences", time.Since(began), err)
 	return value, err
 }
 

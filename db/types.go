@@ -13,6 +13,8 @@ type (
 	AdoptPendingJobsParams         = sqlite.AdoptPendingJobsParams
 	AdoptPendingJobsRow            = sqlite.AdoptPendingJobsRow
 	AdvanceScheduleParams          = sqlite.AdvanceScheduleParams
+	CancelSequenceJobsParams       = sqlite.CancelSequenceJobsParams
+	CancelSequenceJobsRow          = sqlite.CancelSequenceJobsRow
 	CancelWaitingJobParams         = sqlite.CancelWaitingJobParams
 	CancelWaitingJobRow            = sqlite.CancelWaitingJobRow
 	ClaimJobsParams                = sqlite.ClaimJobsParams
@@ -25,6 +27,8 @@ type (
 	CompleteJobsParams             = sqlite.CompleteJobsParams
 	CompleteJobsWithResultsParams  = sqlite.CompleteJobsWithResultsParams
 	CountAheadRow                  = sqlite.CountAheadRow
+	CountBacklogsParams            = sqlite.CountBacklogsParams
+	CountBacklogsRow               = sqlite.CountBacklogsRow
 	CountHouseworkParams           = sqlite.CountHouseworkParams
 	CountHouseworkRow              = sqlite.CountHouseworkRow
 	CountJobsAheadParams           = sqlite.CountJobsAheadParams
@@ -169,6 +173,8 @@ type (
 	ListWorkerDeclarationsRow      = sqlite.ListWorkerDeclarationsRow
 	ListWorkersFromParams          = sqlite.ListWorkersFromParams
 	LockDeclarationsRow            = sqlite.LockDeclarationsRow
+	LockFirstJobsParams            = sqlite.LockFirstJobsParams
+	LockFirstJobsRow               = sqlite.LockFirstJobsRow
 	LockLaneJobsParams             = sqlite.LockLaneJobsParams
 	LockLaneJobsRow                = sqlite.LockLaneJobsRow
 	LockLanesRow                   = sqlite.LockLanesRow
@@ -184,6 +190,7 @@ type (
 	NoteRefusalParams              = sqlite.NoteRefusalParams
 	NoteScheduleJobParams          = sqlite.NoteScheduleJobParams
 	OpenLanesParams                = sqlite.OpenLanesParams
+	PassFailedJobsParams           = sqlite.PassFailedJobsParams
 	Pause                          = sqlite.Pause
 	PauseParams                    = sqlite.PauseParams
 	PauseScheduleParams            = sqlite.PauseScheduleParams
@@ -202,6 +209,7 @@ type (
 	ReadLimitKeysParams            = sqlite.ReadLimitKeysParams
 	ReadLimitKeysRow               = sqlite.ReadLimitKeysRow
 	ReadLimitsRow                  = sqlite.ReadLimitsRow
+	ReadSequencesRow               = sqlite.ReadSequencesRow
 	ReadWholeLimitsParams          = sqlite.ReadWholeLimitsParams
 	ReadWholeLimitsRow             = sqlite.ReadWholeLimitsRow
 	RecordExpiredJobsParams        = sqlite.RecordExpiredJobsParams

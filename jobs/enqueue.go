@@ -14,6 +14,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/limits"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -24,11 +25,14 @@ type Receipt struct {
 
 	// Replaced is set, beside Existed, when that job now has the payload and the options of this enqueue: see [UniqueReplace].
 	Replaced bool
+
+	// Dropped says that no job was added, because as many of its limit key wait as may: see [OnFullDrop]. ID is then 0.
+	Dropped bool
 }
 
 // receiptOf returns the receipt for an inserted row.
 func receiptOf(i lifecycle.Inserted) Receipt {
-	return Receipt{ID: i.ID, Existed: i.Existed, Replaced: i.Replaced}
+	return Receipt{ID: i.ID, Existed: i.Existed, Replaced: i.Replaced, Dropped: i.Dropped}
 }
 
 // Enqueue adds a job of a kind given by name, with a payload that is JSON already; [Kind.Enqueue] is the typed form. A nil payload is an
@@ -159,9 +163,9 @@ func (c *Client) insertWith(ctx context.Context, job lifecycle.Row, author *audi
 	var receipt Receipt
 	undo := author != nil || job.Unique.Mode != lifecycle.UniqueKeep
 	err := c.scope().InsertWith(ctx, job.Queue, undo, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
-		what, err := lifecycle.Insert(ctx, q, job)
+		what, err := limits.Insert(ctx, q, job, c.kinds.IsBounded)
 		receipt = receiptOf(what)
-		if err != nil || what.Existed && !what.Replaced {
+		if err != nil || what.Dropped || what.Existed && !what.Replaced {
 			return false, err
 		}
 		if err := recordCancelled(ctx, q, author, job.Now, what); err != nil {
@@ -258,7 +262,7 @@ func (c *Client) addLimited(ctx context.Context, e *enqueue, job db.EnqueueJobPa
 	}
 	receipts := make([]Receipt, len(rows))
 	err := c.scope().InsertWith(ctx, job.Queue, true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
-		list, err := lifecycle.InsertAll(ctx, q, rows)
+		list, err := limits.InsertAll(ctx, q, rows, c.kinds.IsBounded)
 		if err != nil {
 			return false, err
 		}

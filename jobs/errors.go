@@ -76,6 +76,9 @@ type (
 	// InvalidError is returned for bad input, before anything is written. It names the field, the value and the bound.
 	InvalidError = jobtype.InvalidError
 
+	// FullError is returned by an enqueue when as many jobs of its limit key have not started as may: see [Limit].
+	FullError = jobtype.FullError
+
 	// RefusedError is returned by changes of jobs when the database refused some, as by a foreign key, a unique index, a CHECK or a trigger
 	// of the application. Changes of many jobs return it also for jobs that other transactions had locked. All others were changed.
 	RefusedError = jobtype.RefusedError

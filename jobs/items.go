@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/limits"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -128,7 +129,7 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 	}
 	subject := common(rows)
 	err = c.scope().InsertWith(ctx, subject.Queue, true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
-		list, err := lifecycle.InsertAll(ctx, q, rows)
+		list, err := limits.InsertAll(ctx, q, rows, c.kinds.IsBounded)
 		if err != nil {
 			return false, err
 		}
@@ -153,6 +154,7 @@ func recordItems(ctx context.Context, q db.Querier, author *audit.Author, now in
 	replaced.Action = jobtype.ActionUpdate
 	for _, item := range list {
 		switch {
+		case item.Dropped:
 		case !item.Existed:
 			added.JobIDs = append(added.JobIDs, item.ID)
 		case item.Replaced:

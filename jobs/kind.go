@@ -163,9 +163,10 @@ func (k Kind[T]) declares(name string) declare.Settings {
 	if k.Timeout > 0 {
 		s.Timeout = max(1, k.Timeout.Microseconds())
 	}
-	if k.Limit.isBound() {
+	if v := k.Limit.values(); k.Limit.isBound() {
 		s.Limit = &declare.Limit{
-			Running: k.Limit.Running, Starts: k.Limit.Rate.Starts, Period: k.Limit.Rate.Period.Microseconds(), Burst: k.Limit.Burst, Weight: k.Limit.Weight,
+			Running: limits.Running(v), Starts: v.Rate.Starts, Period: v.Rate.Period.Microseconds(), Burst: v.Burst, Weight: v.Weight,
+			Depth: v.Depth, OnFull: limits.OnFull(v), Ordered: limits.Ordered(v),
 		}
 	}
 	if name != k.Name {

@@ -27,7 +27,39 @@ type Limit[T any] struct {
 
 	// Weight is the number of jobs of a key that a claim starts before it turns to the next key, while there is room: 0 means 1.
 	Weight int
+
+	// Depth is the largest number of jobs of a key that have not started; 0 means any number. An enqueue beyond it does what OnFull says.
+	// Enqueues that are committed at the same time can exceed it. Retries and plain INSERTs do not heed it.
+	Depth int
+
+	// OnFull says what an enqueue beyond Depth does: see [OnFullRefuse], which the zero value means. It needs Depth.
+	OnFull OnFull
+
+	// Ordered has the jobs of a key run one by one, strictly in the order of their ids among those whose enqueue is committed: a job that
+	// is retried later, or that is scheduled for later, holds those behind it. Priority decides nothing among them. Running is then 1.
+	Ordered bool
+
+	// OnFail says what a job that has failed for good does to those behind it: see [OnFailHold], which the zero value means. It needs
+	// Ordered.
+	OnFail OnFail
 }
+
+// OnFull says what an enqueue does when as many jobs of its limit key wait as may. The zero value is [OnFullRefuse].
+type OnFull = jobtype.OnFull
+
+const (
+	OnFullRefuse = jobtype.OnFullRefuse // it returns a [FullError]
+	OnFullDrop   = jobtype.OnFullDrop   // it adds no job, and the receipt says so
+)
+
+// OnFail says what happens to the jobs behind a failed one, where the jobs of a limit key run in order. The zero value is [OnFailHold].
+type OnFail = jobtype.OnFail
+
+const (
+	OnFailHold   = jobtype.OnFailHold   // no job of the key starts until the failed one is retried, deleted, or passed by [Client.ResumeSequence]
+	OnFailSkip   = jobtype.OnFailSkip   // the next job starts
+	OnFailCancel = jobtype.OnFailCancel // the jobs that have not started are cancelled; later ones run
+)
 
 // Rate is a number of starts in a period.
 type Rate = jobtype.Rate
@@ -42,7 +74,7 @@ type LimitValues = jobtype.LimitValues
 type LimitInfo = jobtype.LimitInfo
 
 func (l Limit[T]) values() LimitValues {
-	return LimitValues{Running: l.Running, Rate: l.Rate, Burst: l.Burst, Weight: l.Weight}
+	return LimitValues{Running: l.Running, Rate: l.Rate, Burst: l.Burst, Weight: l.Weight, Depth: l.Depth, OnFull: l.OnFull, Ordered: l.Ordered, OnFail: l.OnFail}
 }
 
 // isBound reports whether the limit has a bound.
@@ -63,6 +95,7 @@ func (l Limit[T]) key(args T) string {
 // without a limit of their own, each by itself, and for the jobs without a key, which share one. It goes before the limit that programs
 // declare until [Client.DeleteLimit]. The next claim obeys it: when it is lower, running jobs go on.
 func (c *Client) SetLimit(ctx context.Context, kind, key string, v LimitValues) error {
+	defer c.kinds.Expire()
 	return limits.Set(ctx, c.scope(), limits.Name{Scope: limits.ScopeKind, Name: kind, Key: key}, v)
 }
 
@@ -79,6 +112,7 @@ func (c *Client) SetQueueLimit(ctx context.Context, queue string, v LimitValues)
 
 // DeleteLimit removes a limit that [Client.SetLimit] has set, and reports whether there was one. What programs declare applies again.
 func (c *Client) DeleteLimit(ctx context.Context, kind, key string) (bool, error) {
+	defer c.kinds.Expire()
 	return limits.Delete(ctx, c.scope(), limits.Name{Scope: limits.ScopeKind, Name: kind, Key: key})
 }
 
@@ -90,6 +124,12 @@ func (c *Client) DeleteTotalLimit(ctx context.Context, kind string) (bool, error
 // DeleteQueueLimit removes a limit that [Client.SetQueueLimit] has set, and reports whether there was one.
 func (c *Client) DeleteQueueLimit(ctx context.Context, queue string) (bool, error) {
 	return limits.Delete(ctx, c.scope(), limits.Name{Scope: limits.ScopeQueue, Name: queue})
+}
+
+// ResumeSequence lets the jobs of a kind and a key go on that a failed one holds: see [OnFailHold]. It reports whether there was one. The
+// failed jobs stay as they are, and one that is retried later comes first again.
+func (c *Client) ResumeSequence(ctx context.Context, kind, key string) (bool, error) {
+	return limits.Resume(ctx, c.scope(), limits.Name{Scope: limits.ScopeKind, Name: kind, Key: key})
 }
 
 // Limits returns the limits in force, set and declared ones: of kinds by kind and key, then of queues, then of whole kinds.

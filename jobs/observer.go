@@ -61,6 +61,11 @@ func (c *Client) tellEnqueued(e *enqueue, receipts ...Receipt) {
 		return
 	}
 	event := Enqueued{Kind: e.kind, Queue: e.queue, Jobs: len(receipts), InTx: c.scope().Tx != nil}
+	for _, receipt := range receipts {
+		if receipt.Dropped {
+			event.Jobs--
+		}
+	}
 	if len(receipts) == 1 && receipts[0].Existed {
 		event.Jobs, event.Existed = 0, true
 	}

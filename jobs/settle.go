@@ -8,9 +8,9 @@ import (
 )
 
 // settle sets the queue, the priority and the limit key of a job that leaves them to its kind: the declarations of programs, or else the default. The
-// client reads them at most once a second.
+// client reads them at most once a second. For a job with a limit key it also reads which kinds have a bounded backlog.
 func (c *Client) settle(ctx context.Context, e *enqueue) error {
-	if e.isSettled() {
+	if e.isSettled() && e.limitKey == nil {
 		return nil
 	}
 	if !c.kinds.IsFresh() {
@@ -18,7 +18,11 @@ func (c *Client) settle(ctx context.Context, e *enqueue) error {
 			return err
 		}
 	}
+	if e.isSettled() {
+		return nil
+	}
 	kind, _ := c.kinds.Of(e.kind)
+	kind.Limited = kind.Limited || c.kinds.IsBounded(e.kind)
 	e.settle(kind)
 	return nil
 }

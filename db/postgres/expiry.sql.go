@@ -19,7 +19,7 @@ WHERE id = ANY (ARRAY(
       AND j.start_by <= $1 AND COALESCE(j.status, '') IN ('scheduled', 'waiting', 'pending')
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
-RETURNING id, queue, kind, unique_key
+RETURNING id, queue, kind, unique_key, limit_key
 `
 
 type ExpireJobsParams struct {
@@ -32,6 +32,7 @@ type ExpireJobsRow struct {
 	Queue     string  `json:"queue"`
 	Kind      string  `json:"kind"`
 	UniqueKey *string `json:"unique_key"`
+	LimitKey  *string `json:"limit_key"`
 }
 
 // ExpireJobs ends those jobs of a JSON list of ids that were to start by now and were not. RecordExpiredJobs follows.
@@ -50,6 +51,7 @@ func (q *Queries) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]Expir
 			&i.Queue,
 			&i.Kind,
 			&i.UniqueKey,
+			&i.LimitKey,
 		); err != nil {
 			return nil, err
 		}

@@ -150,6 +150,10 @@ const deleteIdleLimitKeys = `-- name: DeleteIdleLimitKeys :execrows
 DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
     SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= $1 AND k.closed_until <= $1
+      AND NOT EXISTS (
+        SELECT 1 FROM sqluice_jobs AS p
+        WHERE k.passed_id > 0 AND p.kind = k.name AND p.limit_key = k.limit_key AND p.limit_key IS NOT NULL
+          AND p.status = 'failed' LIMIT 1 OFFSET 0)
       AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
       AND NOT EXISTS (
         SELECT 1 FROM sqluice_jobs AS r
@@ -162,8 +166,8 @@ type DeleteIdleLimitKeysParams struct {
 	N   int64 `json:"n"`
 }
 
-// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
-// wait for rows that are locked (on SQLite none are).
+// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start, closing or
+// failed job counts. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKeysParams) (int64, error) {
 	result, err := q.db.Exec(ctx, deleteIdleLimitKeys, arg.Now, arg.N)
 	if err != nil {
@@ -195,7 +199,7 @@ const hasWaitingJobs = `-- name: HasWaitingJobs :one
 SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS q (value) CROSS JOIN jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.limit_key FROM sqluice_lanes AS i
-    WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST($3 AS BIGINT)
+    WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST($3 AS BIGINT) AND (i.held = 0 OR i.ready_at IS NOT NULL)
       AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j
         WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue
@@ -215,7 +219,7 @@ type HasWaitingJobsParams struct {
 }
 
 // HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
-// that are ready only after until.
+// that are ready only after until, and sequences that are held.
 func (q *Queries) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) (int64, error) {
 	row := q.db.QueryRow(ctx, hasWaitingJobs,
 		arg.Queues,
@@ -367,7 +371,7 @@ func (q *Queries) ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([
 }
 
 const listLimits = `-- name: ListLimits :many
-SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.weight, i.set_at,
+SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.weight, i.depth, i.on_full, i.ordered, i.set_at,
        CAST(CASE i.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.queue = i.name)
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = i.name AND r.limit_key IS NOT NULL AND r.status = 'running'
                AND (r.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS active,
@@ -375,9 +379,10 @@ SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.w
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS w WHERE w.kind = i.name AND w.limit_key IS NOT NULL AND w.status = 'waiting'
                AND (w.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS waiting
 FROM (
-    SELECT s.scope, s.name, s.limit_key, s.running, s.starts, s.period, s.burst, s.weight, s.set_at FROM sqluice_limits AS s
+    SELECT s.scope, s.name, s.limit_key, s.running, s.starts, s.period, s.burst, s.weight, s.depth, s.on_full, s.ordered, s.set_at FROM sqluice_limits AS s
     UNION ALL
-    SELECT CAST('kind' AS TEXT) AS scope, d.kind, CAST('' AS TEXT) AS limit_key, d.running, d.starts, d.period, d.burst, d.weight, CAST(0 AS BIGINT) AS set_at
+    SELECT CAST('kind' AS TEXT) AS scope, d.kind, CAST('' AS TEXT) AS limit_key, d.running, d.starts, d.period, d.burst, d.weight, d.depth, d.on_full, d.ordered,
+           CAST(0 AS BIGINT) AS set_at
     FROM sqluice_declared_limits AS d
 ) AS i
 ORDER BY i.scope, i.name, i.limit_key, i.set_at DESC
@@ -392,6 +397,9 @@ type ListLimitsRow struct {
 	Period   int64  `json:"period"`
 	Burst    int64  `json:"burst"`
 	Weight   int64  `json:"weight"`
+	Depth    int64  `json:"depth"`
+	OnFull   string `json:"on_full"`
+	Ordered  string `json:"ordered"`
 	SetAt    int64  `json:"set_at"`
 	Active   int64  `json:"active"`
 	Waiting  int64  `json:"waiting"`
@@ -417,6 +425,9 @@ func (q *Queries) ListLimits(ctx context.Context) ([]ListLimitsRow, error) {
 			&i.Period,
 			&i.Burst,
 			&i.Weight,
+			&i.Depth,
+			&i.OnFull,
+			&i.Ordered,
 			&i.SetAt,
 			&i.Active,
 			&i.Waiting,
@@ -721,6 +732,7 @@ INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST($1 AS BIGINT) FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
     priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END
+WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.priority < excluded.priority
 `
 
 type OpenLanesParams struct {
@@ -785,30 +797,36 @@ func (q *Queries) PromoteLimitedJobs(ctx context.Context, arg PromoteLimitedJobs
 }
 
 const readLimits = `-- name: ReadLimits :many
+WITH k AS MATERIALIZED (
+    SELECT n.kind, a.set_at, COALESCE(a.running, d.running) AS running, COALESCE(a.starts, d.starts) AS starts, COALESCE(a.period, d.period) AS period, COALESCE(a.burst, d.burst) AS burst,
+           COALESCE(a.weight, d.weight) AS weight, COALESCE(a.depth, d.depth) AS depth, COALESCE(a.on_full, d.on_full) AS on_full, COALESCE(a.ordered, d.ordered) AS ordered
+    FROM (SELECT DISTINCT i.value->>0 AS kind FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS i (value)) AS n
+    LEFT JOIN LATERAL (
+        SELECT y.running, y.starts, y.period, y.burst, y.weight, y.depth, y.on_full, y.ordered, y.set_at FROM sqluice_limits AS y
+        WHERE y.scope = 'kind' AND y.name = n.kind AND y.limit_key = '' LIMIT 1
+    ) AS a ON true
+    LEFT JOIN LATERAL (
+        SELECT z.running, z.starts, z.period, z.burst, z.weight, z.depth, z.on_full, z.ordered FROM sqluice_declared_limits AS z
+        WHERE z.kind = n.kind LIMIT 1
+    ) AS d ON true
+)
 SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
         WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
-       CAST(CASE WHEN e.value->>1 = '' AND a.set_at IS NOT NULL THEN (
-           SELECT COUNT(*) FROM sqluice_jobs AS n WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL AND n.kind = e.value->>0
+       CAST(CASE WHEN e.value->>1 = '' AND k.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = e.value->>0
        ) ELSE 0 END AS BIGINT) AS keyless,
-       CAST(COALESCE(o.running, a.running, d.running, 0) AS BIGINT) AS running,
-       CAST(COALESCE(o.starts, a.starts, d.starts, 0) AS BIGINT) AS starts,
-       CAST(COALESCE(o.period, a.period, d.period, 0) AS BIGINT) AS period,
-       CAST(COALESCE(o.burst, a.burst, d.burst, 0) AS BIGINT) AS burst,
-       CAST(COALESCE(o.weight, a.weight, d.weight, 0) AS BIGINT) AS weight,
+       CAST(COALESCE(o.running, k.running, 0) AS BIGINT) AS running, CAST(COALESCE(o.starts, k.starts, 0) AS BIGINT) AS starts,
+       CAST(COALESCE(o.period, k.period, 0) AS BIGINT) AS period, CAST(COALESCE(o.burst, k.burst, 0) AS BIGINT) AS burst,
+       CAST(COALESCE(o.weight, k.weight, 0) AS BIGINT) AS weight, CAST(COALESCE(o.depth, k.depth, 0) AS BIGINT) AS depth,
+       CAST(COALESCE(o.on_full, k.on_full, '') AS TEXT) AS on_full, CAST(COALESCE(o.ordered, k.ordered, '') AS TEXT) AS ordered,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+JOIN k ON k.kind = e.value->>0
 LEFT JOIN LATERAL (
-    SELECT x.running, x.starts, x.period, x.burst, x.weight FROM sqluice_limits AS x
+    SELECT x.running, x.starts, x.period, x.burst, x.weight, x.depth, x.on_full, x.ordered FROM sqluice_limits AS x
     WHERE x.scope = 'kind' AND x.name = e.value->>0 AND x.limit_key = e.value->>1 LIMIT 1
 ) AS o ON true
-LEFT JOIN LATERAL (
-    SELECT y.running, y.starts, y.period, y.burst, y.weight, y.set_at FROM sqluice_limits AS y
-    WHERE y.scope = 'kind' AND y.name = e.value->>0 AND y.limit_key = '' LIMIT 1
-) AS a ON true
-LEFT JOIN LATERAL (
-    SELECT z.running, z.starts, z.period, z.burst, z.weight FROM sqluice_declared_limits AS z WHERE z.kind = e.value->>0 LIMIT 1
-) AS d ON true
 LEFT JOIN LATERAL (
     SELECT u.paid_until, u.closed_until FROM sqluice_limit_keys AS u
     WHERE u.scope = 'kind' AND u.name = e.value->>0 AND u.limit_key = e.value->>1 LIMIT 1
@@ -825,6 +843,9 @@ type ReadLimitsRow struct {
 	Period      int64  `json:"period"`
 	Burst       int64  `json:"burst"`
 	Weight      int64  `json:"weight"`
+	Depth       int64  `json:"depth"`
+	OnFull      string `json:"on_full"`
+	Ordered     string `json:"ordered"`
 	PaidUntil   int64  `json:"paid_until"`
 	ClosedUntil int64  `json:"closed_until"`
 }
@@ -851,6 +872,9 @@ func (q *Queries) ReadLimits(ctx context.Context, keys string) ([]ReadLimitsRow,
 			&i.Period,
 			&i.Burst,
 			&i.Weight,
+			&i.Depth,
+			&i.OnFull,
+			&i.Ordered,
 			&i.PaidUntil,
 			&i.ClosedUntil,
 		); err != nil {
@@ -937,13 +961,11 @@ func (q *Queries) ReadWholeLimits(ctx context.Context, arg ReadWholeLimitsParams
 }
 
 const setLanes = `-- name: SetLanes :exec
-INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT e.value->>0, e.value->>1, CAST($1 AS TEXT), COALESCE((
-    SELECT j.priority FROM sqluice_jobs AS j
-    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = $1
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), CAST(e.value->>2 AS BIGINT)
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
+SELECT e.value->>0, e.value->>1, CAST($1 AS TEXT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = excluded.held,
+    priority = CASE WHEN excluded.priority > -32768 THEN excluded.priority ELSE sqluice_lanes.priority END
 `
 
 type SetLanesParams struct {
@@ -951,17 +973,19 @@ type SetLanesParams struct {
 	Items string `json:"items"`
 }
 
-// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
+// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
+// jobs. The smallest one keeps what the lane has.
 func (q *Queries) SetLanes(ctx context.Context, arg SetLanesParams) error {
 	_, err := q.db.Exec(ctx, setLanes, arg.Queue, arg.Items)
 	return err
 }
 
 const setLimit = `-- name: SetLimit :exec
-INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET running = excluded.running, starts = excluded.starts, period = excluded.period,
-    burst = excluded.burst, weight = excluded.weight, set_at = excluded.set_at
+    burst = excluded.burst, weight = excluded.weight, depth = excluded.depth, on_full = excluded.on_full, ordered = excluded.ordered,
+    set_at = excluded.set_at
 `
 
 type SetLimitParams struct {
@@ -973,6 +997,9 @@ type SetLimitParams struct {
 	Period   int64  `json:"period"`
 	Burst    int64  `json:"burst"`
 	Weight   int64  `json:"weight"`
+	Depth    int64  `json:"depth"`
+	OnFull   string `json:"on_full"`
+	Ordered  string `json:"ordered"`
 	Now      int64  `json:"now"`
 }
 
@@ -987,6 +1014,9 @@ func (q *Queries) SetLimit(ctx context.Context, arg SetLimitParams) error {
 		arg.Period,
 		arg.Burst,
 		arg.Weight,
+		arg.Depth,
+		arg.OnFull,
+		arg.Ordered,
 		arg.Now,
 	)
 	return err

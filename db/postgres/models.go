@@ -120,6 +120,7 @@ type Lane struct {
 	Queue    string `json:"queue"`
 	Priority int64  `json:"priority"`
 	ReadyAt  *int64 `json:"ready_at"`
+	Held     int64  `json:"held"`
 }
 
 type Limit struct {
@@ -131,6 +132,9 @@ type Limit struct {
 	Period   int64  `json:"period"`
 	Burst    int64  `json:"burst"`
 	Weight   int64  `json:"weight"`
+	Depth    int64  `json:"depth"`
+	OnFull   string `json:"on_full"`
+	Ordered  string `json:"ordered"`
 	SetAt    int64  `json:"set_at"`
 }
 
@@ -140,6 +144,7 @@ type LimitKey struct {
 	LimitKey    string `json:"limit_key"`
 	PaidUntil   int64  `json:"paid_until"`
 	ClosedUntil int64  `json:"closed_until"`
+	PassedID    int64  `json:"passed_id"`
 }
 
 type Move struct {

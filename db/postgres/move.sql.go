@@ -116,8 +116,8 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 }
 
 const importLanes = `-- name: ImportLanes :execrows
-INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 
@@ -131,8 +131,8 @@ func (q *Queries) ImportLanes(ctx context.Context, items string) (int64, error) 
 }
 
 const importLimitKeys = `-- name: ImportLimitKeys :execrows
-INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until)
-SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until, passed_id)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 
@@ -146,9 +146,9 @@ func (q *Queries) ImportLimitKeys(ctx context.Context, items string) (int64, err
 }
 
 const importLimits = `-- name: ImportLimits :execrows
-INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT),
-       CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT), CAST(e.value->>8 AS BIGINT)
+       CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT), CAST(e.value->>8 AS BIGINT), e.value->>9, e.value->>10, CAST(e.value->>11 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 
@@ -262,7 +262,7 @@ func (q *Queries) ImportWorkers(ctx context.Context, items string) (int64, error
 }
 
 const listAllLanes = `-- name: ListAllLanes :many
-SELECT l.kind, l.limit_key, l.queue, l.priority, l.ready_at FROM sqluice_lanes AS l ORDER BY l.kind, l.limit_key, l.queue
+SELECT l.kind, l.limit_key, l.queue, l.priority, l.ready_at, l.held FROM sqluice_lanes AS l ORDER BY l.kind, l.limit_key, l.queue
 `
 
 // ListAllLanes lists all lanes.
@@ -281,6 +281,7 @@ func (q *Queries) ListAllLanes(ctx context.Context) ([]Lane, error) {
 			&i.Queue,
 			&i.Priority,
 			&i.ReadyAt,
+			&i.Held,
 		); err != nil {
 			return nil, err
 		}
@@ -293,7 +294,7 @@ func (q *Queries) ListAllLanes(ctx context.Context) ([]Lane, error) {
 }
 
 const listAllLimitKeys = `-- name: ListAllLimitKeys :many
-SELECT k.scope, k.name, k.limit_key, k.paid_until, k.closed_until FROM sqluice_limit_keys AS k ORDER BY k.scope, k.name, k.limit_key
+SELECT k.scope, k.name, k.limit_key, k.paid_until, k.closed_until, k.passed_id FROM sqluice_limit_keys AS k ORDER BY k.scope, k.name, k.limit_key
 `
 
 // ListAllLimitKeys lists what claims must know of limit keys.
@@ -312,6 +313,7 @@ func (q *Queries) ListAllLimitKeys(ctx context.Context) ([]LimitKey, error) {
 			&i.LimitKey,
 			&i.PaidUntil,
 			&i.ClosedUntil,
+			&i.PassedID,
 		); err != nil {
 			return nil, err
 		}
@@ -324,7 +326,7 @@ func (q *Queries) ListAllLimitKeys(ctx context.Context) ([]LimitKey, error) {
 }
 
 const listAllLimits = `-- name: ListAllLimits :many
-SELECT l.scope, l.name, l.limit_key, l.running, l.starts, l.period, l.burst, l.weight, l.set_at FROM sqluice_limits AS l ORDER BY l.scope, l.name, l.limit_key
+SELECT l.scope, l.name, l.limit_key, l.running, l.starts, l.period, l.burst, l.weight, l.depth, l.on_full, l.ordered, l.set_at FROM sqluice_limits AS l ORDER BY l.scope, l.name, l.limit_key
 `
 
 // ListAllLimits lists the limits that people have set.
@@ -346,6 +348,9 @@ func (q *Queries) ListAllLimits(ctx context.Context) ([]Limit, error) {
 			&i.Period,
 			&i.Burst,
 			&i.Weight,
+			&i.Depth,
+			&i.OnFull,
+			&i.Ordered,
 			&i.SetAt,
 		); err != nil {
 			return nil, err

@@ -31,6 +31,8 @@ type Querier interface {
 	// AdvanceSchedule notes the next tick of a schedule, if it is as it was read. Of many workers one gets a row. (Plain SQL does not raise
 	// the version.)
 	AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error)
+	// CancelSequenceJobs ends the jobs of a kind and a limit key that have not started.
+	CancelSequenceJobs(ctx context.Context, arg CancelSequenceJobsParams) ([]CancelSequenceJobsRow, error)
 	// CancelWaitingJob ends a job that has not started.
 	CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error)
 	// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
@@ -56,6 +58,8 @@ type Querier interface {
 	// CountAhead counts what a clock wrote that was ahead and that lasts for that reason: unique keys, pauses and schedules with a time of the
 	// past that lies after late, and a time of the future.
 	CountAhead(ctx context.Context, late int64) (CountAheadRow, error)
+	// CountBacklogs counts for each key, of a JSON list of [kind, key], up to n jobs that have not started. It lists no key without one.
+	CountBacklogs(ctx context.Context, arg CountBacklogsParams) ([]CountBacklogsRow, error)
 	// CountCrashes raises the crash count of the stuck jobs whose process ended.
 	CountCrashes(ctx context.Context) (int64, error)
 	// CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
@@ -104,8 +108,8 @@ type Querier interface {
 	// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
-	// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
-	// wait for rows that are locked (on SQLite none are).
+	// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start, closing or
+	// failed job counts. It does not wait for rows that are locked (on SQLite none are).
 	DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKeysParams) (int64, error)
 	// DeleteJob removes a job that is not running, with its errors, and returns its status.
 	DeleteJob(ctx context.Context, arg DeleteJobParams) ([]DeleteJobRow, error)
@@ -254,7 +258,7 @@ type Querier interface {
 	// It is one statement, so that a job that goes from one to the other is not missed.
 	HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error)
 	// HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
-	// that are ready only after until.
+	// that are ready only after until, and sequences that are held.
 	HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
@@ -306,6 +310,8 @@ type Querier interface {
 	ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error)
 	// ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
 	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
+	// ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key.
+	ListBoundedKinds(ctx context.Context) ([]string, error)
 	// ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
 	// a JSON list. Its cost grows with the list.
 	ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error)
@@ -438,6 +444,9 @@ type Querier interface {
 	LockCounts(ctx context.Context) error
 	// LockDeclarations lists all contents of the names that a worker declares, by id. On PostgreSQL it locks them.
 	LockDeclarations(ctx context.Context, workerID int64) ([]LockDeclarationsRow, error)
+	// LockFirstJobs locks those waiting jobs of a queue, a JSON list of ids, that are not set aside, and lists them. It passes over locked ones
+	// (on SQLite there are none).
+	LockFirstJobs(ctx context.Context, arg LockFirstJobsParams) ([]LockFirstJobsRow, error)
 	// LockLaneJobs is ListLaneJobs, and locks the jobs. It passes over locked ones (on SQLite there are none).
 	LockLaneJobs(ctx context.Context, arg LockLaneJobsParams) ([]LockLaneJobsRow, error)
 	// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all). It
@@ -468,6 +477,8 @@ type Querier interface {
 	OpenLanes(ctx context.Context, arg OpenLanesParams) error
 	// OpenQueue opens the queue again that the move with a token closed.
 	OpenQueue(ctx context.Context, token string) (int64, error)
+	// PassFailedJobs notes that the failed jobs of a kind and a limit key no longer hold its sequence. It returns 0 if there is none.
+	PassFailedJobs(ctx context.Context, arg PassFailedJobsParams) (int64, error)
 	// Pause stops claims from a queue, or of one kind's jobs in it, until a time or until it is resumed; what runs goes on. Zero rows mean that
 	// there is a pause.
 	Pause(ctx context.Context, arg PauseParams) (int64, error)
@@ -500,6 +511,9 @@ type Querier interface {
 	// or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
 	// limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
 	ReadLimits(ctx context.Context, keys string) ([]ReadLimitsRow, error)
+	// ReadSequences returns for each key, of a JSON list of [kind, key], the first of its failed jobs that hold its sequence, and the first of its
+	// jobs that have not started, by id, with its status and queue; 0 for none.
+	ReadSequences(ctx context.Context, keys string) ([]ReadSequencesRow, error)
 	// ReadWholeLimits returns the limits of whole queues and kinds, two JSON lists, with the number of jobs that run; of a kind, those with a
 	// limit key. keyless is the number of running jobs without one: they started before the limit was set, and their ends wake no lane. It
 	// must be a statement after LockWholeLimits.
@@ -572,7 +586,8 @@ type Querier interface {
 	ReturnJob(ctx context.Context, arg ReturnJobParams) (int64, error)
 	// SetJobProgress notes how far a running attempt has come.
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
-	// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
+	// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
+	// jobs. The smallest one keeps what the lane has.
 	SetLanes(ctx context.Context, arg SetLanesParams) error
 	// SetLimit sets a limit, in place of the one that was set before.
 	SetLimit(ctx context.Context, arg SetLimitParams) error

@@ -15,7 +15,7 @@ UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', finished_at = ?1,
                 last_error = 'not started by ' || strftime('%Y-%m-%dT%H:%M:%SZ', start_by / 1000000, 'unixepoch')
 WHERE id IN (SELECT e.value FROM json_each(CAST(?2 AS TEXT)) AS e)
   AND start_by <= ?1 AND COALESCE(status, '') IN ('scheduled', 'waiting', 'pending')
-RETURNING id, queue, kind, unique_key
+RETURNING id, queue, kind, unique_key, limit_key
 `
 
 type ExpireJobsParams struct {
@@ -28,6 +28,7 @@ type ExpireJobsRow struct {
 	Queue     string  `json:"queue"`
 	Kind      string  `json:"kind"`
 	UniqueKey *string `json:"unique_key"`
+	LimitKey  *string `json:"limit_key"`
 }
 
 // ExpireJobs ends those jobs of a JSON list of ids that were to start by now and were not. RecordExpiredJobs follows.
@@ -46,6 +47,7 @@ func (q *Queries) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]Expir
 			&i.Queue,
 			&i.Kind,
 			&i.UniqueKey,
+			&i.LimitKey,
 		); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,53 @@ import (
 	"context"
 )
 
+const countBacklogs = `-- name: CountBacklogs :many
+SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key, COUNT(*) AS jobs
+FROM json_each(CAST(?1 AS TEXT)) AS e
+JOIN sqluice_jobs AS j ON j.id IN (
+    SELECT i.id FROM sqluice_jobs AS i
+    WHERE i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.limit_key IS NOT NULL
+      AND i.status IN ('scheduled', 'waiting')
+    LIMIT CAST(?2 AS BIGINT)
+)
+GROUP BY 1, 2
+`
+
+type CountBacklogsParams struct {
+	Keys string `json:"keys"`
+	N    int64  `json:"n"`
+}
+
+type CountBacklogsRow struct {
+	Kind     string `json:"kind"`
+	LimitKey string `json:"limit_key"`
+	Jobs     int64  `json:"jobs"`
+}
+
+// CountBacklogs counts for each key, of a JSON list of [kind, key], up to n jobs that have not started. It lists no key without one.
+func (q *Queries) CountBacklogs(ctx context.Context, arg CountBacklogsParams) ([]CountBacklogsRow, error) {
+	rows, err := q.db.QueryContext(ctx, countBacklogs, arg.Keys, arg.N)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountBacklogsRow
+	for rows.Next() {
+		var i CountBacklogsRow
+		if err := rows.Scan(&i.Kind, &i.LimitKey, &i.Jobs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const countLimitKeys = `-- name: CountLimitKeys :many
 SELECT r.kind, COUNT(*) AS running, CAST(0 AS BIGINT) AS keys
 FROM sqluice_jobs AS r WHERE r.limit_key IS NOT NULL AND r.status = 'running' GROUP BY r.kind

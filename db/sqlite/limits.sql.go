@@ -148,6 +148,10 @@ const deleteIdleLimitKeys = `-- name: DeleteIdleLimitKeys :execrows
 DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
     SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= ?1 AND k.closed_until <= ?1
+      AND NOT EXISTS (
+        SELECT 1 FROM sqluice_jobs AS p
+        WHERE k.passed_id > 0 AND p.kind = k.name AND p.limit_key = k.limit_key AND p.limit_key IS NOT NULL
+          AND p.status = 'failed' LIMIT 1 OFFSET 0)
       AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
       AND NOT EXISTS (
         SELECT 1 FROM sqluice_jobs AS r
@@ -160,8 +164,8 @@ type DeleteIdleLimitKeysParams struct {
 	N   int64 `json:"n"`
 }
 
-// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
-// wait for rows that are locked (on SQLite none are).
+// DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start, closing or
+// failed job counts. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKeysParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteIdleLimitKeys, arg.Now, arg.N)
 	if err != nil {
@@ -193,7 +197,7 @@ const hasWaitingJobs = `-- name: HasWaitingJobs :one
 SELECT COUNT(*) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS q CROSS JOIN json_each(CAST(?2 AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_lanes AS l JOIN sqluice_jobs AS j ON j.kind = l.kind AND j.limit_key = l.limit_key AND j.queue = l.queue AND j.status = 'waiting'
-    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(?3 AS BIGINT)
+    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(?3 AS BIGINT) AND (l.held = 0 OR l.ready_at IS NOT NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(?4 AS BIGINT) LIMIT 1 OFFSET 0))
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value))
 `
@@ -206,7 +210,7 @@ type HasWaitingJobsParams struct {
 }
 
 // HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
-// that are ready only after until.
+// that are ready only after until, and sequences that are held.
 func (q *Queries) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) (int64, error) {
 	row := q.db.QueryRowContext(ctx, hasWaitingJobs,
 		arg.Queues,
@@ -365,7 +369,7 @@ func (q *Queries) ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([
 }
 
 const listLimits = `-- name: ListLimits :many
-SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.weight, i.set_at,
+SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.weight, i.depth, i.on_full, i.ordered, i.set_at,
        CAST(CASE i.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.queue = i.name)
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = i.name AND r.limit_key IS NOT NULL AND r.status = 'running'
                AND (r.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS active,
@@ -373,9 +377,10 @@ SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.w
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS w WHERE w.kind = i.name AND w.limit_key IS NOT NULL AND w.status = 'waiting'
                AND (w.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS waiting
 FROM (
-    SELECT s.scope, s.name, s.limit_key, s.running, s.starts, s.period, s.burst, s.weight, s.set_at FROM sqluice_limits AS s
+    SELECT s.scope, s.name, s.limit_key, s.running, s.starts, s.period, s.burst, s.weight, s.depth, s.on_full, s.ordered, s.set_at FROM sqluice_limits AS s
     UNION ALL
-    SELECT CAST('kind' AS TEXT) AS scope, d.kind, CAST('' AS TEXT) AS limit_key, d.running, d.starts, d.period, d.burst, d.weight, CAST(0 AS BIGINT) AS set_at
+    SELECT CAST('kind' AS TEXT) AS scope, d.kind, CAST('' AS TEXT) AS limit_key, d.running, d.starts, d.period, d.burst, d.weight, d.depth, d.on_full, d.ordered,
+           CAST(0 AS BIGINT) AS set_at
     FROM sqluice_declared_limits AS d
 ) AS i
 ORDER BY i.scope, i.name, i.limit_key, i.set_at DESC
@@ -390,6 +395,9 @@ type ListLimitsRow struct {
 	Period   int64  `json:"period"`
 	Burst    int64  `json:"burst"`
 	Weight   int64  `json:"weight"`
+	Depth    int64  `json:"depth"`
+	OnFull   string `json:"on_full"`
+	Ordered  string `json:"ordered"`
 	SetAt    int64  `json:"set_at"`
 	Active   int64  `json:"active"`
 	Waiting  int64  `json:"waiting"`
@@ -415,6 +423,9 @@ func (q *Queries) ListLimits(ctx context.Context) ([]ListLimitsRow, error) {
 			&i.Period,
 			&i.Burst,
 			&i.Weight,
+			&i.Depth,
+			&i.OnFull,
+			&i.Ordered,
 			&i.SetAt,
 			&i.Active,
 			&i.Waiting,
@@ -541,9 +552,7 @@ func (q *Queries) LockLaneJobs(ctx context.Context, arg LockLaneJobsParams) ([]L
 }
 
 const lockLanes = `-- name: LockLanes :many
-SELECT l.kind, l.limit_key, l.queue FROM json_each(CAST(?1 AS TEXT)) AS k
-CROSS JOIN sqluice_lanes AS l ON l.kind = k.value->>0 AND l.limit_key = k.value->>1
-ORDER BY l.kind, l.limit_key, l.queue
+SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l WHERE l.kind = '' AND l.limit_key = CAST(?1 AS TEXT)
 `
 
 type LockLanesRow struct {
@@ -552,7 +561,8 @@ type LockLanesRow struct {
 	Queue    string `json:"queue"`
 }
 
-// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all).
+// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite it lists none, as the transaction
+// locks all: no kind is empty).
 func (q *Queries) LockLanes(ctx context.Context, keys string) ([]LockLanesRow, error) {
 	rows, err := q.db.QueryContext(ctx, lockLanes, keys)
 	if err != nil {
@@ -711,6 +721,7 @@ INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, CAST(?1 AS BIGINT) FROM json_each(CAST(?2 AS TEXT)) AS e WHERE true
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
     priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END
+WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.priority < excluded.priority
 `
 
 type OpenLanesParams struct {
@@ -777,22 +788,28 @@ func (q *Queries) PromoteLimitedJobs(ctx context.Context, arg PromoteLimitedJobs
 }
 
 const readLimits = `-- name: ReadLimits :many
+WITH k AS (
+    SELECT n.kind, a.set_at, COALESCE(a.running, d.running) AS running, COALESCE(a.starts, d.starts) AS starts, COALESCE(a.period, d.period) AS period, COALESCE(a.burst, d.burst) AS burst,
+           COALESCE(a.weight, d.weight) AS weight, COALESCE(a.depth, d.depth) AS depth, COALESCE(a.on_full, d.on_full) AS on_full, COALESCE(a.ordered, d.ordered) AS ordered
+    FROM (SELECT DISTINCT i.value->>0 AS kind FROM json_each(CAST(?1 AS TEXT)) AS i) AS n
+    LEFT JOIN sqluice_limits AS a ON a.scope = 'kind' AND a.name = n.kind AND a.limit_key = ''
+    LEFT JOIN sqluice_declared_limits AS d ON d.kind = n.kind
+    LIMIT CAST(9223372036854775807 AS BIGINT) /* once for each kind, and not for each key */
+)
 SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
         WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
-       CAST(CASE WHEN e.value->>1 = '' AND a.set_at IS NOT NULL THEN (
-           SELECT COUNT(*) FROM sqluice_jobs AS n WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL AND n.kind = e.value->>0
+       CAST(CASE WHEN e.value->>1 = '' AND k.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = e.value->>0
        ) ELSE 0 END AS BIGINT) AS keyless,
-       CAST(COALESCE(o.running, a.running, d.running, 0) AS BIGINT) AS running,
-       CAST(COALESCE(o.starts, a.starts, d.starts, 0) AS BIGINT) AS starts,
-       CAST(COALESCE(o.period, a.period, d.period, 0) AS BIGINT) AS period,
-       CAST(COALESCE(o.burst, a.burst, d.burst, 0) AS BIGINT) AS burst,
-       CAST(COALESCE(o.weight, a.weight, d.weight, 0) AS BIGINT) AS weight,
+       CAST(COALESCE(o.running, k.running, 0) AS BIGINT) AS running, CAST(COALESCE(o.starts, k.starts, 0) AS BIGINT) AS starts,
+       CAST(COALESCE(o.period, k.period, 0) AS BIGINT) AS period, CAST(COALESCE(o.burst, k.burst, 0) AS BIGINT) AS burst,
+       CAST(COALESCE(o.weight, k.weight, 0) AS BIGINT) AS weight, CAST(COALESCE(o.depth, k.depth, 0) AS BIGINT) AS depth,
+       CAST(COALESCE(o.on_full, k.on_full, '') AS TEXT) AS on_full, CAST(COALESCE(o.ordered, k.ordered, '') AS TEXT) AS ordered,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
 FROM json_each(CAST(?1 AS TEXT)) AS e
+CROSS JOIN k ON k.kind = e.value->>0
 LEFT JOIN sqluice_limits AS o ON o.scope = 'kind' AND o.name = e.value->>0 AND o.limit_key = e.value->>1
-LEFT JOIN sqluice_limits AS a ON a.scope = 'kind' AND a.name = e.value->>0 AND a.limit_key = ''
-LEFT JOIN sqluice_declared_limits AS d ON d.kind = e.value->>0
 LEFT JOIN sqluice_limit_keys AS t ON t.scope = 'kind' AND t.name = e.value->>0 AND t.limit_key = e.value->>1
 `
 
@@ -806,6 +823,9 @@ type ReadLimitsRow struct {
 	Period      int64  `json:"period"`
 	Burst       int64  `json:"burst"`
 	Weight      int64  `json:"weight"`
+	Depth       int64  `json:"depth"`
+	OnFull      string `json:"on_full"`
+	Ordered     string `json:"ordered"`
 	PaidUntil   int64  `json:"paid_until"`
 	ClosedUntil int64  `json:"closed_until"`
 }
@@ -832,6 +852,9 @@ func (q *Queries) ReadLimits(ctx context.Context, keys string) ([]ReadLimitsRow,
 			&i.Period,
 			&i.Burst,
 			&i.Weight,
+			&i.Depth,
+			&i.OnFull,
+			&i.Ordered,
 			&i.PaidUntil,
 			&i.ClosedUntil,
 		); err != nil {
@@ -919,13 +942,11 @@ func (q *Queries) ReadWholeLimits(ctx context.Context, arg ReadWholeLimitsParams
 }
 
 const setLanes = `-- name: SetLanes :exec
-INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT e.value->>0, e.value->>1, CAST(?1 AS TEXT), COALESCE((
-    SELECT j.priority FROM sqluice_jobs AS j
-    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = ?1
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), e.value->>2
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
+SELECT e.value->>0, e.value->>1, CAST(?1 AS TEXT), e.value->>4, e.value->>2, e.value->>3
 FROM json_each(CAST(?2 AS TEXT)) AS e WHERE true
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = excluded.held,
+    priority = CASE WHEN excluded.priority > -32768 THEN excluded.priority ELSE sqluice_lanes.priority END
 `
 
 type SetLanesParams struct {
@@ -933,17 +954,19 @@ type SetLanesParams struct {
 	Items string `json:"items"`
 }
 
-// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
+// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
+// jobs. The smallest one keeps what the lane has.
 func (q *Queries) SetLanes(ctx context.Context, arg SetLanesParams) error {
 	_, err := q.db.ExecContext(ctx, setLanes, arg.Queue, arg.Items)
 	return err
 }
 
 const setLimit = `-- name: SetLimit :exec
-INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET running = excluded.running, starts = excluded.starts, period = excluded.period,
-    burst = excluded.burst, weight = excluded.weight, set_at = excluded.set_at
+    burst = excluded.burst, weight = excluded.weight, depth = excluded.depth, on_full = excluded.on_full, ordered = excluded.ordered,
+    set_at = excluded.set_at
 `
 
 type SetLimitParams struct {
@@ -955,6 +978,9 @@ type SetLimitParams struct {
 	Period   int64  `json:"period"`
 	Burst    int64  `json:"burst"`
 	Weight   int64  `json:"weight"`
+	Depth    int64  `json:"depth"`
+	OnFull   string `json:"on_full"`
+	Ordered  string `json:"ordered"`
 	Now      int64  `json:"now"`
 }
 
@@ -969,6 +995,9 @@ func (q *Queries) SetLimit(ctx context.Context, arg SetLimitParams) error {
 		arg.Period,
 		arg.Burst,
 		arg.Weight,
+		arg.Depth,
+		arg.OnFull,
+		arg.Ordered,
 		arg.Now,
 	)
 	return err

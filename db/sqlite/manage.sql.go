@@ -14,7 +14,7 @@ UPDATE sqluice_jobs SET updated_at = ?1, status = 'cancelled', finished_at = ?1,
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL
 WHERE id = ?2 AND status IN ('scheduled', 'waiting', 'pending')
   AND (status = CAST(?3 AS TEXT) OR ?3 IS NULL)
-RETURNING queue, kind, unique_key
+RETURNING queue, kind, unique_key, limit_key
 `
 
 type CancelWaitingJobParams struct {
@@ -27,6 +27,7 @@ type CancelWaitingJobRow struct {
 	Queue     string  `json:"queue"`
 	Kind      string  `json:"kind"`
 	UniqueKey *string `json:"unique_key"`
+	LimitKey  *string `json:"limit_key"`
 }
 
 // CancelWaitingJob ends a job that has not started.
@@ -39,7 +40,12 @@ func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobPara
 	var items []CancelWaitingJobRow
 	for rows.Next() {
 		var i CancelWaitingJobRow
-		if err := rows.Scan(&i.Queue, &i.Kind, &i.UniqueKey); err != nil {
+		if err := rows.Scan(
+			&i.Queue,
+			&i.Kind,
+			&i.UniqueKey,
+			&i.LimitKey,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -56,7 +62,7 @@ func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobPara
 const deleteJob = `-- name: DeleteJob :many
 DELETE FROM sqluice_jobs WHERE id = ?1 AND status NOT IN ('running', 'deleted')
   AND (status = CAST(?2 AS TEXT) OR ?2 IS NULL)
-RETURNING queue, kind, unique_key, status
+RETURNING queue, kind, unique_key, limit_key, status
 `
 
 type DeleteJobParams struct {
@@ -68,6 +74,7 @@ type DeleteJobRow struct {
 	Queue     string  `json:"queue"`
 	Kind      string  `json:"kind"`
 	UniqueKey *string `json:"unique_key"`
+	LimitKey  *string `json:"limit_key"`
 	Status    string  `json:"status"`
 }
 
@@ -85,6 +92,7 @@ func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) ([]DeleteJ
 			&i.Queue,
 			&i.Kind,
 			&i.UniqueKey,
+			&i.LimitKey,
 			&i.Status,
 		); err != nil {
 			return nil, err

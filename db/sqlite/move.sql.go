@@ -112,8 +112,8 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 }
 
 const importLanes = `-- name: ImportLanes :execrows
-INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 
@@ -127,8 +127,8 @@ func (q *Queries) ImportLanes(ctx context.Context, items string) (int64, error) 
 }
 
 const importLimitKeys = `-- name: ImportLimitKeys :execrows
-INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until, passed_id)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 
@@ -142,8 +142,9 @@ func (q *Queries) ImportLimitKeys(ctx context.Context, items string) (int64, err
 }
 
 const importLimits = `-- name: ImportLimits :execrows
-INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7, e.value->>8
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7, e.value->>8, e.value->>9,
+       e.value->>10, e.value->>11
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 
@@ -252,7 +253,7 @@ func (q *Queries) ImportWorkers(ctx context.Context, items string) (int64, error
 }
 
 const listAllLanes = `-- name: ListAllLanes :many
-SELECT l.kind, l.limit_key, l.queue, l.priority, l.ready_at FROM sqluice_lanes AS l ORDER BY l.kind, l.limit_key, l.queue
+SELECT l.kind, l.limit_key, l.queue, l.priority, l.ready_at, l.held FROM sqluice_lanes AS l ORDER BY l.kind, l.limit_key, l.queue
 `
 
 // ListAllLanes lists all lanes.
@@ -271,6 +272,7 @@ func (q *Queries) ListAllLanes(ctx context.Context) ([]Lane, error) {
 			&i.Queue,
 			&i.Priority,
 			&i.ReadyAt,
+			&i.Held,
 		); err != nil {
 			return nil, err
 		}
@@ -286,7 +288,7 @@ func (q *Queries) ListAllLanes(ctx context.Context) ([]Lane, error) {
 }
 
 const listAllLimitKeys = `-- name: ListAllLimitKeys :many
-SELECT k.scope, k.name, k.limit_key, k.paid_until, k.closed_until FROM sqluice_limit_keys AS k ORDER BY k.scope, k.name, k.limit_key
+SELECT k.scope, k.name, k.limit_key, k.paid_until, k.closed_until, k.passed_id FROM sqluice_limit_keys AS k ORDER BY k.scope, k.name, k.limit_key
 `
 
 // ListAllLimitKeys lists what claims must know of limit keys.
@@ -305,6 +307,7 @@ func (q *Queries) ListAllLimitKeys(ctx context.Context) ([]LimitKey, error) {
 			&i.LimitKey,
 			&i.PaidUntil,
 			&i.ClosedUntil,
+			&i.PassedID,
 		); err != nil {
 			return nil, err
 		}
@@ -320,7 +323,7 @@ func (q *Queries) ListAllLimitKeys(ctx context.Context) ([]LimitKey, error) {
 }
 
 const listAllLimits = `-- name: ListAllLimits :many
-SELECT l.scope, l.name, l.limit_key, l.running, l.starts, l.period, l.burst, l.weight, l.set_at FROM sqluice_limits AS l ORDER BY l.scope, l.name, l.limit_key
+SELECT l.scope, l.name, l.limit_key, l.running, l.starts, l.period, l.burst, l.weight, l.depth, l.on_full, l.ordered, l.set_at FROM sqluice_limits AS l ORDER BY l.scope, l.name, l.limit_key
 `
 
 // ListAllLimits lists the limits that people have set.
@@ -342,6 +345,9 @@ func (q *Queries) ListAllLimits(ctx context.Context) ([]Limit, error) {
 			&i.Period,
 			&i.Burst,
 			&i.Weight,
+			&i.Depth,
+			&i.OnFull,
+			&i.Ordered,
 			&i.SetAt,
 		); err != nil {
 			return nil, err

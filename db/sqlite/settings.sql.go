@@ -27,6 +27,36 @@ func (q *Queries) GetKindSettings(ctx context.Context, kind string) (KindSetting
 	return i, err
 }
 
+const listBoundedKinds = `-- name: ListBoundedKinds :many
+SELECT s.name FROM sqluice_limits AS s WHERE s.depth > 0
+UNION
+SELECT d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0
+`
+
+// ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key.
+func (q *Queries) ListBoundedKinds(ctx context.Context) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listBoundedKinds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		items = append(items, name)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listKindSettings = `-- name: ListKindSettings :many
 SELECT k.kind, k.max_attempts, k.timeout, k.queue, k.priority FROM sqluice_kind_settings AS k
 `

@@ -51,6 +51,8 @@ const (
 	Time   = "time"   // a token of the rate
 	End    = "end"    // the end of a job of the key
 	Slot   = "slot"   // a free slot
+	Held   = "held"   // a failed job holds the sequence of the key
+	First  = "first"  // the first job of the sequence is scheduled
 )
 
 // WaitsFor returns what the next start of a key waits for.
@@ -60,6 +62,10 @@ func WaitsFor(k inspect.LimitKeyInfo, now time.Time) string {
 		return Closed
 	case k.Queues == 0:
 		return ""
+	case k.HeldBy != 0:
+		return Held
+	case k.Next != 0 && k.Running == 0:
+		return First
 	case k.NextStart.IsZero():
 		return End
 	case k.NextStart.After(now):

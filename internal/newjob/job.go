@@ -116,6 +116,7 @@ type Receipt struct {
 	Existed bool  `json:"existed"` // a job with the same unique key or request id existed, and none was added
 
 	Replaced bool `json:"replaced,omitempty"` // the existing job now has the payload and the options of this one
+	Dropped  bool `json:"dropped,omitempty"`  // no job was added, and the id is 0: as many of the limit key wait as may
 }
 
 // Receipts returns the results of several enqueues.

@@ -28,6 +28,8 @@ const (
 	ActionSetLimit    = jobtype.ActionSetLimit    // set a limit of a kind
 	ActionDeleteLimit = jobtype.ActionDeleteLimit // removed such a limit
 
+	ActionResumeSequence = jobtype.ActionResumeSequence // let the jobs behind a failed one of a limit key go on
+
 	ActionRekey      = jobtype.ActionRekey      // encrypted jobs with another key
 	ActionForget     = jobtype.ActionForget     // erased the data in a user's jobs
 	ActionPrune      = jobtype.ActionPrune      // removed jobs that ended long ago

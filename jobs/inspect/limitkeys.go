@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -31,6 +32,12 @@ type LimitKeyInfo struct {
 
 	// NextStart is the time from which on a claim may start the next waiting job. Zero: once a job of the key has ended, or no job waits.
 	NextStart time.Time `json:"next_start,omitzero"`
+
+	// HeldBy is the failed job that holds the key, whose jobs run in order; 0 if none does. See [jobs.OnFailHold].
+	HeldBy int64 `json:"held_by,omitempty"`
+
+	// Next is the scheduled job for which the waiting ones wait, as they run in order; 0 if there is none.
+	Next int64 `json:"next,omitempty"`
 
 	// ClosedUntil is the time before which no job of the key starts, because of [jobs.Throttle]; zero if it is open. It may be over.
 	ClosedUntil time.Time `json:"closed_until,omitzero"`
@@ -108,7 +115,29 @@ func readLimitKeys(ctx context.Context, q db.Querier, f LimitKeyFilter, n int64)
 			k.Waiting, k.Oldest, k.MoreWaiting = w.Jobs, core.Time(w.Since), w.Jobs >= MaxWaitingCounted
 		}
 	}
-	return page, nil
+	return page, addSequences(ctx, q, page.Keys)
+}
+
+// addSequences adds for which jobs the keys wait whose jobs run in order.
+func addSequences(ctx context.Context, q db.Querier, keys []LimitKeyInfo) error {
+	rows, err := q.ReadLimits(ctx, core.JSONList(core.Map(keys, func(k LimitKeyInfo) [2]string { return [2]string{k.Kind, k.Key} })))
+	if err != nil {
+		return fmt.Errorf("read limits: %w", err)
+	}
+	ordered := map[[2]string]string{}
+	for _, r := range rows {
+		if r.Ordered != "" {
+			ordered[[2]string{r.Kind, r.LimitKey}] = r.Ordered
+		}
+	}
+	sequences, err := lifecycle.ReadSequences(ctx, q, slices.Collect(maps.Keys(ordered)))
+	for i := range keys {
+		of := [2]string{keys[i].Kind, keys[i].Key}
+		if s := sequences[of]; keys[i].Queues > 0 {
+			keys[i].HeldBy, keys[i].Next = s.HeldBy(ordered[of]), s.Scheduled()
+		}
+	}
+	return err
 }
 
 // LimitStats counts the jobs of a kind that have limit keys.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/limits"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -22,7 +23,16 @@ func (w *why) readLimit(ctx context.Context, q db.Querier) error {
 		return err
 	}
 	for _, r := range rows {
-		w.limits = append(w.limits, heldBy{fmt.Sprintf("the limit of the kind %s and the key %s", strconv.Quote(r.Kind), strconv.Quote(r.LimitKey)), limits.OfKey(r)})
+		l := heldBy{of: fmt.Sprintf("the limit of the kind %s and the key %s", strconv.Quote(r.Kind), strconv.Quote(r.LimitKey)), Bounds: limits.OfKey(r)}
+		if l.Ordered != "" {
+			of := [2]string{r.Kind, r.LimitKey}
+			sequences, err := lifecycle.ReadSequences(ctx, q, [][2]string{of})
+			if err != nil {
+				return err
+			}
+			l.sequence = sequences[of]
+		}
+		w.limits = append(w.limits, l)
 	}
 	wholes, err := q.ReadWholeLimits(ctx, db.ReadWholeLimitsParams{
 		Queues: core.JSONNames([]string{w.job.Queue}), Kinds: core.JSONNames([]string{w.job.Kind}),
@@ -32,7 +42,7 @@ func (w *why) readLimit(ctx context.Context, q db.Querier) error {
 		if r.Scope == limits.ScopeTotal {
 			of = fmt.Sprintf("the limit of all jobs of the kind %s", strconv.Quote(r.Name))
 		}
-		w.limits = append(w.limits, heldBy{of, limits.OfWhole(r)})
+		w.limits = append(w.limits, heldBy{of: of, Bounds: limits.OfWhole(r)})
 	}
 	return err
 }
@@ -41,6 +51,23 @@ func (w *why) readLimit(ctx context.Context, q db.Querier) error {
 type heldBy struct {
 	of string
 	limits.Bounds
+	sequence lifecycle.Sequence // if the jobs run in order
+}
+
+// orderFinding says for which job of its sequence the job waits, if no other one runs.
+func (l *heldBy) orderFinding(id int64) possible {
+	failed, before := l.sequence.HeldBy(l.Ordered), l.sequence.Scheduled()
+	switch first := l.sequence.First; {
+	case l.Ordered == "":
+		return possible{}
+	case failed != 0:
+		return possible{true, newFinding(ReasonLimit, "%s starts its jobs in order, and job %d has failed: retry it, delete it, or resume the sequence", l.of, failed)}
+	case before != 0:
+		return possible{true, newFinding(ReasonLimit, "%s starts its jobs in order, and job %d comes first: it is scheduled", l.of, before)}
+	case first != id:
+		return possible{true, newFinding(ReasonLimit, "%s starts its jobs in order, and job %d comes first", l.of, first)}
+	}
+	return possible{}
 }
 
 // limitFinding returns the first limit of a waiting job that lacks room.
@@ -54,6 +81,9 @@ func (w *why) limitFinding(now time.Time) possible {
 		case l.TokensAt(core.Micros(now), 1) > core.Micros(now):
 			return possible{true, newFinding(ReasonLimit, "%s starts %d jobs in %s, which earlier ones have used up until %s at the latest",
 				l.of, l.Starts, core.Duration(l.Period), moment(core.Time(l.PaidUntil)))}
+		}
+		if found := l.orderFinding(w.job.ID); found != (possible{}) {
+			return found
 		}
 	}
 	return possible{}

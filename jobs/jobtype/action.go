@@ -23,6 +23,8 @@ const (
 	ActionSetLimit    Action = "set limit"    // set a limit of a kind
 	ActionDeleteLimit Action = "delete limit" // removed such a limit
 
+	ActionResumeSequence Action = "resume sequence" // let the jobs behind a failed one of a limit key go on
+
 	ActionRekey  Action = "rekey"  // encrypted jobs with another key
 	ActionForget Action = "forget" // erased the data in a user's jobs
 
@@ -41,6 +43,6 @@ func Actions() []Action {
 		ActionEnqueue, ActionRetry, ActionCancel, ActionUpdate, ActionDelete, ActionPrune, ActionPause, ActionResume,
 		ActionPauseKind, ActionResumeKind, ActionMark, ActionUnmark,
 		ActionRekey, ActionForget, ActionRevealErrors,
-		ActionSetRetention, ActionRemoveRetention, ActionSetLimit, ActionDeleteLimit, ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
+		ActionSetRetention, ActionRemoveRetention, ActionSetLimit, ActionDeleteLimit, ActionResumeSequence, ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
 	}
 }

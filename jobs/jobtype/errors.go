@@ -3,6 +3,7 @@ package jobtype
 import (
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // The sentinels. Package jobs says which methods return them.
@@ -28,6 +29,16 @@ var (
 	ErrClosed           = errors.New("the store is closed")
 	ErrKey              = errors.New("this program does not have the key")
 )
+
+// FullError is returned by an enqueue when as many jobs of its limit key have not started as may: see LimitValues.Depth.
+type FullError struct {
+	Kind, Key string
+	Depth     int // the bound
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("%d jobs of the kind %s and the limit key %s have not started, as many as may", e.Depth, strconv.Quote(e.Kind), strconv.Quote(e.Key))
+}
 
 // InvalidError is returned for bad input, before anything is written. It names the field, the value and the bound.
 type InvalidError struct {

@@ -9,6 +9,7 @@ const (
 	MinRatePeriod = time.Millisecond
 	MaxRatePeriod = 24 * time.Hour
 	MaxWeight     = 1000
+	MaxBacklog    = 1_000_000_000
 )
 
 // Rate is a number of starts in a period.
@@ -23,7 +24,37 @@ type LimitValues struct {
 	Rate    Rate `json:"rate"`
 	Burst   int  `json:"burst"`
 	Weight  int  `json:"weight"`
+
+	// Depth is the largest number of jobs of a key that have not started; 0 means any number. OnFull says what an enqueue beyond it does.
+	Depth  int    `json:"depth"`
+	OnFull OnFull `json:"on_full,omitempty"`
+
+	// Ordered has the jobs of a key run one by one, in the order of their ids; OnFail says what a failed one does to those behind it.
+	Ordered bool   `json:"ordered"`
+	OnFail  OnFail `json:"on_fail,omitempty"`
 }
+
+// OnFull says what an enqueue does when as many jobs of its limit key wait as may. The zero value is [OnFullRefuse].
+type OnFull string
+
+const (
+	OnFullRefuse OnFull = "refuse" // the enqueue returns a FullError
+	OnFullDrop   OnFull = "drop"   // no job is added, and the receipt says so
+)
+
+// OnFail says what happens to the jobs behind a failed one, where the jobs of a limit key run in order. The zero value is [OnFailHold].
+type OnFail string
+
+const (
+	// OnFailHold starts no job of the key until the failed one is retried, skipped by Client.ResumeSequence, or deleted.
+	OnFailHold OnFail = "hold"
+
+	// OnFailSkip goes on with the next job.
+	OnFailSkip OnFail = "skip"
+
+	// OnFailCancel cancels the jobs of the key that have not started, together with the failure. Later ones run.
+	OnFailCancel OnFail = "cancel"
+)
 
 // LimitInfo is a limit in force.
 type LimitInfo struct {

@@ -62,6 +62,18 @@ func (q queries) AdvanceSchedule(ctx context.Context, arg db.AdvanceSchedulePara
 	return q.own.AdvanceSchedule(ctx, dbpostgres.AdvanceScheduleParams(arg))
 }
 
+func (q queries) CancelSequenceJobs(ctx context.Context, arg db.CancelSequenceJobsParams) ([]db.CancelSequenceJobsRow, error) {
+	rows, err := q.own.CancelSequenceJobs(ctx, dbpostgres.CancelSequenceJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.CancelSequenceJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.CancelSequenceJobsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) ([]db.CancelWaitingJobRow, error) {
 	rows, err := q.own.CancelWaitingJob(ctx, dbpostgres.CancelWaitingJobParams(arg))
 	if err != nil {
@@ -121,6 +133,18 @@ func (q queries) CompleteJobsWithResults(ctx context.Context, arg db.CompleteJob
 func (q queries) CountAhead(ctx context.Context, arg int64) (db.CountAheadRow, error) {
 	row, err := q.own.CountAhead(ctx, arg)
 	return db.CountAheadRow(row), err
+}
+
+func (q queries) CountBacklogs(ctx context.Context, arg db.CountBacklogsParams) ([]db.CountBacklogsRow, error) {
+	rows, err := q.own.CountBacklogs(ctx, dbpostgres.CountBacklogsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.CountBacklogsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.CountBacklogsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) CountCrashes(ctx context.Context) (int64, error) {
@@ -712,6 +736,10 @@ func (q queries) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return list, nil
 }
 
+func (q queries) ListBoundedKinds(ctx context.Context) ([]string, error) {
+	return q.own.ListBoundedKinds(ctx)
+}
+
 func (q queries) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {
 	return q.own.ListClaimableQueues(ctx, dbpostgres.ListClaimableQueuesParams(arg))
 }
@@ -1244,6 +1272,18 @@ func (q queries) LockDeclarations(ctx context.Context, arg int64) ([]db.LockDecl
 	return list, nil
 }
 
+func (q queries) LockFirstJobs(ctx context.Context, arg db.LockFirstJobsParams) ([]db.LockFirstJobsRow, error) {
+	rows, err := q.own.LockFirstJobs(ctx, dbpostgres.LockFirstJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.LockFirstJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.LockFirstJobsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) LockLaneJobs(ctx context.Context, arg db.LockLaneJobsParams) ([]db.LockLaneJobsRow, error) {
 	rows, err := q.own.LockLaneJobs(ctx, dbpostgres.LockLaneJobsParams(arg))
 	if err != nil {
@@ -1332,6 +1372,10 @@ func (q queries) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return q.own.OpenQueue(ctx, arg)
 }
 
+func (q queries) PassFailedJobs(ctx context.Context, arg db.PassFailedJobsParams) (int64, error) {
+	return q.own.PassFailedJobs(ctx, dbpostgres.PassFailedJobsParams(arg))
+}
+
 func (q queries) Pause(ctx context.Context, arg db.PauseParams) (int64, error) {
 	return q.own.Pause(ctx, dbpostgres.PauseParams(arg))
 }
@@ -1416,6 +1460,18 @@ func (q queries) ReadLimits(ctx context.Context, arg string) ([]db.ReadLimitsRow
 	list := make([]db.ReadLimitsRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.ReadLimitsRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ReadSequences(ctx context.Context, arg string) ([]db.ReadSequencesRow, error) {
+	rows, err := q.own.ReadSequences(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ReadSequencesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ReadSequencesRow(row)
 	}
 	return list, nil
 }

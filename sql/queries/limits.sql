@@ -1,9 +1,10 @@
 -- name: SetLimit :exec
 -- SetLimit sets a limit, in place of the one that was set before.
-INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
-VALUES (@scope, @name, @limit_key, @running, @starts, @period, @burst, @weight, @now)
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
+VALUES (@scope, @name, @limit_key, @running, @starts, @period, @burst, @weight, @depth, @on_full, @ordered, @now)
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET running = excluded.running, starts = excluded.starts, period = excluded.period,
-    burst = excluded.burst, weight = excluded.weight, set_at = excluded.set_at;
+    burst = excluded.burst, weight = excluded.weight, depth = excluded.depth, on_full = excluded.on_full, ordered = excluded.ordered,
+    set_at = excluded.set_at;
 
 -- name: DeleteLimit :execrows
 -- DeleteLimit removes a limit that SetLimit has set.
@@ -12,7 +13,7 @@ DELETE FROM sqluice_limits WHERE scope = @scope AND name = @name AND limit_key =
 -- name: ListLimits :many
 -- ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound. set_at is
 -- 0 for a declared limit.
-SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.weight, i.set_at,
+SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.weight, i.depth, i.on_full, i.ordered, i.set_at,
        CAST(CASE i.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.queue = i.name)
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = i.name AND r.limit_key IS NOT NULL AND r.status = 'running'
                AND (r.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS active,
@@ -20,9 +21,10 @@ SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.w
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS w WHERE w.kind = i.name AND w.limit_key IS NOT NULL AND w.status = 'waiting'
                AND (w.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS waiting
 FROM (
-    SELECT s.scope, s.name, s.limit_key, s.running, s.starts, s.period, s.burst, s.weight, s.set_at FROM sqluice_limits AS s
+    SELECT s.scope, s.name, s.limit_key, s.running, s.starts, s.period, s.burst, s.weight, s.depth, s.on_full, s.ordered, s.set_at FROM sqluice_limits AS s
     UNION ALL
-    SELECT CAST('kind' AS TEXT) AS scope, d.kind, CAST('' AS TEXT) AS limit_key, d.running, d.starts, d.period, d.burst, d.weight, CAST(0 AS BIGINT) AS set_at
+    SELECT CAST('kind' AS TEXT) AS scope, d.kind, CAST('' AS TEXT) AS limit_key, d.running, d.starts, d.period, d.burst, d.weight, d.depth, d.on_full, d.ordered,
+           CAST(0 AS BIGINT) AS set_at
     FROM sqluice_declared_limits AS d
 ) AS i
 ORDER BY i.scope, i.name, i.limit_key, i.set_at DESC;

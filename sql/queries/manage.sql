@@ -24,7 +24,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @
                 run_after = COALESCE(successor_at, run_after), successor_at = NULL
 WHERE id = @id AND status IN ('scheduled', 'waiting', 'pending')
   AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL)
-RETURNING queue, kind, unique_key;
+RETURNING queue, kind, unique_key, limit_key;
 
 -- name: RequestJobCancel :execrows
 -- RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
@@ -36,7 +36,7 @@ WHERE id = @id AND status = 'running' AND cancel_requested_at IS NULL
 -- DeleteJob removes a job that is not running, with its errors, and returns its status.
 DELETE FROM sqluice_jobs WHERE id = @id AND status NOT IN ('running', 'deleted')
   AND (status = CAST(sqlc.narg('only') AS TEXT) OR sqlc.narg('only') IS NULL)
-RETURNING queue, kind, unique_key, status;
+RETURNING queue, kind, unique_key, limit_key, status;
 
 -- name: UpdateWaitingJob :execrows
 -- UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again

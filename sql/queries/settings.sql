@@ -9,3 +9,9 @@ SELECT k.kind, k.max_attempts, k.timeout, k.queue, k.priority FROM sqluice_kind_
 -- name: ListLimitedKinds :many
 -- ListLimitedKinds lists the kinds for which programs declare a limit.
 SELECT d.kind FROM sqluice_declared_limits AS d;
+
+-- name: ListBoundedKinds :many
+-- ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key.
+SELECT s.name FROM sqluice_limits AS s WHERE s.depth > 0
+UNION
+SELECT d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0;

@@ -96,6 +96,7 @@ TABLE sqluice_lanes
     queue sqluice_name NOT NULL
     priority sqluice_priority NOT NULL
     ready_at sqluice_time
+    held bigint NOT NULL DEFAULT 0
 
 TABLE sqluice_limit_keys
     scope text NOT NULL
@@ -103,6 +104,7 @@ TABLE sqluice_limit_keys
     limit_key sqluice_limit_key NOT NULL
     paid_until sqluice_time NOT NULL DEFAULT 0
     closed_until sqluice_time NOT NULL DEFAULT 0
+    passed_id bigint NOT NULL DEFAULT 0
 
 TABLE sqluice_limits
     scope text NOT NULL
@@ -113,6 +115,9 @@ TABLE sqluice_limits
     period bigint NOT NULL DEFAULT 0
     burst bigint NOT NULL DEFAULT 0
     weight bigint NOT NULL DEFAULT 0
+    depth sqluice_count NOT NULL DEFAULT 0
+    on_full text NOT NULL DEFAULT ''::text
+    ordered text NOT NULL DEFAULT ''::text
     set_at sqluice_time NOT NULL
 
 TABLE sqluice_moves
@@ -231,14 +236,20 @@ sqluice_jobs sqluice_jobs_check: CHECK (((successor_at IS NULL) OR ((((successor
 sqluice_jobs sqluice_jobs_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_jobs sqluice_jobs_pkey: PRIMARY KEY (id)
 sqluice_jobs start_by_is_in_unix_microseconds: CHECK (((start_by >= '100000000000000'::bigint) AND (start_by <= '253402300799999999'::bigint)))
+sqluice_lanes sqluice_lanes_held_check: CHECK ((held = ANY (ARRAY[(0)::bigint, (1)::bigint])))
 sqluice_lanes sqluice_lanes_pkey: PRIMARY KEY (kind, limit_key, queue)
+sqluice_limit_keys sqluice_limit_keys_passed_id_check: CHECK ((passed_id >= 0))
 sqluice_limit_keys sqluice_limit_keys_pkey: PRIMARY KEY (scope, name, limit_key)
 sqluice_limit_keys sqluice_limit_keys_scope_check: CHECK ((scope = ANY (ARRAY['kind'::text, 'total'::text, 'queue'::text])))
 sqluice_limits sqluice_limits_burst_check: CHECK (((burst >= 0) AND (burst <= 1000000)))
 sqluice_limits sqluice_limits_check1: CHECK (((starts = 0) = (period = 0)))
 sqluice_limits sqluice_limits_check2: CHECK (((burst = 0) OR (starts > 0)))
-sqluice_limits sqluice_limits_check3: CHECK (((scope = 'kind'::text) OR (((limit_key)::text = ''::text) AND (weight = 0))))
-sqluice_limits sqluice_limits_check: CHECK ((((running)::bigint > 0) OR (starts > 0) OR (weight > 0)))
+sqluice_limits sqluice_limits_check3: CHECK (((scope = 'kind'::text) OR (((limit_key)::text = ''::text) AND (weight = 0) AND (ordered = ''::text) AND ((depth)::bigint = 0))))
+sqluice_limits sqluice_limits_check4: CHECK ((((depth)::bigint = 0) = (on_full = ''::text)))
+sqluice_limits sqluice_limits_check5: CHECK (((ordered = ''::text) OR ((running)::bigint = 1)))
+sqluice_limits sqluice_limits_check: CHECK ((((running)::bigint > 0) OR (starts > 0) OR (weight > 0) OR ((depth)::bigint > 0)))
+sqluice_limits sqluice_limits_on_full_check: CHECK ((on_full = ANY (ARRAY[''::text, 'refuse'::text, 'drop'::text])))
+sqluice_limits sqluice_limits_ordered_check: CHECK ((ordered = ANY (ARRAY[''::text, 'hold'::text, 'skip'::text, 'cancel'::text])))
 sqluice_limits sqluice_limits_period_check: CHECK (((period >= 0) AND (period <= '86400000000'::bigint)))
 sqluice_limits sqluice_limits_pkey: PRIMARY KEY (scope, name, limit_key)
 sqluice_limits sqluice_limits_scope_check: CHECK ((scope = ANY (ARRAY['kind'::text, 'total'::text, 'queue'::text])))
@@ -300,10 +311,12 @@ CREATE INDEX sqluice_jobs_failed_kind ON sqluice_jobs USING btree (kind, finishe
 CREATE INDEX sqluice_jobs_lane ON sqluice_jobs USING btree (kind, limit_key, queue, priority DESC, run_after, id) WHERE ((status)::text = 'waiting'::text)
 CREATE INDEX sqluice_jobs_limited ON sqluice_jobs USING btree (kind, limit_key) WHERE ((limit_key IS NOT NULL) AND ((status)::text = 'running'::text))
 CREATE INDEX sqluice_jobs_limited_due ON sqluice_jobs USING btree (run_after, id) WHERE ((limit_key IS NOT NULL) AND ((status)::text = 'scheduled'::text))
+CREATE INDEX sqluice_jobs_limited_failed ON sqluice_jobs USING btree (kind, limit_key, id) WHERE ((limit_key IS NOT NULL) AND ((status)::text = 'failed'::text))
 CREATE UNIQUE INDEX sqluice_jobs_pkey ON sqluice_jobs USING btree (id)
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs USING btree (kind, request_id) WHERE (request_id IS NOT NULL)
 CREATE INDEX sqluice_jobs_running ON sqluice_jobs USING btree (worker_id) WHERE (((status)::text = 'running'::text) AND (finished_at IS NULL))
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs USING btree (queue, kind, run_after) WHERE ((status)::text = 'scheduled'::text)
+CREATE INDEX sqluice_jobs_sequence ON sqluice_jobs USING btree (kind, limit_key, id) WHERE ((limit_key IS NOT NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'waiting'::text])))
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs USING btree (start_by) WHERE ((start_by IS NOT NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'waiting'::text, 'pending'::text])))
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, unique_key) WHERE (successor_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (successor_at IS NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'waiting'::text, 'pending'::text, 'running'::text])))
@@ -497,7 +510,20 @@ sqluice_declared_limits AS SELECT (d.name)::text AS kind,
         CASE
             WHEN ((((d.body -> 'limit'::text) -> 'weight'::text))::text ~ '^[0-9]{1,17}$'::text) THEN ((d.body -> 'limit'::text) ->> 'weight'::text)
             ELSE '0'::text
-        END)::bigint AS weight
+        END)::bigint AS weight,
+        CASE
+            WHEN (((d.body -> 'limit'::text) ->> 'ordered'::text) = ANY (ARRAY['hold'::text, 'skip'::text, 'cancel'::text])) THEN ((d.body -> 'limit'::text) ->> 'ordered'::text)
+            ELSE ''::text
+        END AS ordered,
+    (
+        CASE
+            WHEN ((((d.body -> 'limit'::text) -> 'depth'::text))::text ~ '^[0-9]{1,17}$'::text) THEN ((d.body -> 'limit'::text) ->> 'depth'::text)
+            ELSE '0'::text
+        END)::bigint AS depth,
+        CASE ((d.body -> 'limit'::text) ->> 'on_full'::text)
+            WHEN 'drop'::text THEN 'drop'::text
+            ELSE 'refuse'::text
+        END AS on_full
    FROM ( SELECT sqluice_declarations.name,
             (
                 CASE

@@ -178,6 +178,7 @@ CREATE TABLE sqluice_lanes (
     priority  INTEGER NOT NULL CHECK (priority BETWEEN -32768 AND 32767),
     ready_at  INTEGER CONSTRAINT ready_at_is_in_unix_microseconds
                  CHECK (ready_at BETWEEN 100000000000000 AND 253402300799999999 OR ready_at = 0),
+    held      INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)),
     PRIMARY KEY (kind, limit_key, queue)
 ) STRICT, WITHOUT ROWID;
 
@@ -191,6 +192,7 @@ CREATE TABLE sqluice_limit_keys (
     closed_until INTEGER NOT NULL DEFAULT 0
                  CONSTRAINT closed_until_is_in_unix_microseconds
                  CHECK (closed_until BETWEEN 100000000000000 AND 253402300799999999 OR closed_until = 0),
+    passed_id    INTEGER NOT NULL DEFAULT 0 CHECK (passed_id >= 0),
     PRIMARY KEY (scope, name, limit_key)
 ) STRICT, WITHOUT ROWID;
 
@@ -203,12 +205,17 @@ CREATE TABLE sqluice_limits (
     period    INTEGER NOT NULL DEFAULT 0 CHECK (period BETWEEN 0 AND 86400000000), -- in microseconds
     burst     INTEGER NOT NULL DEFAULT 0 CHECK (burst BETWEEN 0 AND 1000000),      -- the most starts at one time; 0: one
     weight    INTEGER NOT NULL DEFAULT 0 CHECK (weight BETWEEN 0 AND 1000),        -- the share of a key in a round; 0: one
+    depth     INTEGER NOT NULL DEFAULT 0 CHECK (depth BETWEEN 0 AND 1000000000), -- the most that wait; 0: any number
+    on_full   TEXT    NOT NULL DEFAULT '' CHECK (on_full IN ('', 'refuse', 'drop')), -- what an enqueue beyond that does
+    ordered   TEXT    NOT NULL DEFAULT '' CHECK (ordered IN ('', 'hold', 'skip', 'cancel')), -- see below
     set_at    INTEGER NOT NULL CONSTRAINT set_at_is_in_unix_microseconds
                  CHECK (set_at BETWEEN 100000000000000 AND 253402300799999999 OR set_at = 0),
-    CHECK (running > 0 OR starts > 0 OR weight > 0),
+    CHECK (running > 0 OR starts > 0 OR weight > 0 OR depth > 0),
     CHECK ((starts = 0) = (period = 0)),
     CHECK (burst = 0 OR starts > 0),
-    CHECK (scope = 'kind' OR limit_key = '' AND weight = 0),
+    CHECK (scope = 'kind' OR limit_key = '' AND weight = 0 AND ordered = '' AND depth = 0),
+    CHECK ((depth = 0) = (on_full = '')),
+    CHECK (ordered = '' OR running = 1),
     PRIMARY KEY (scope, name, limit_key)
 ) STRICT, WITHOUT ROWID;
 
@@ -430,11 +437,16 @@ CREATE INDEX sqluice_jobs_limited ON sqluice_jobs (kind, limit_key) WHERE limit_
 
 CREATE INDEX sqluice_jobs_limited_due ON sqluice_jobs (run_after) WHERE limit_key IS NOT NULL AND status = 'scheduled';
 
+CREATE INDEX sqluice_jobs_limited_failed ON sqluice_jobs (kind, limit_key, id) WHERE limit_key IS NOT NULL AND status = 'failed';
+
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs (kind, request_id) WHERE request_id IS NOT NULL;
 
 CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running' AND finished_at IS NULL;
 
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs (queue, kind, run_after) WHERE status = 'scheduled';
+
+CREATE INDEX sqluice_jobs_sequence ON sqluice_jobs (kind, limit_key, id)
+    WHERE limit_key IS NOT NULL AND status IN ('scheduled', 'waiting');
 
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
     WHERE start_by IS NOT NULL AND status IN ('scheduled', 'waiting', 'pending');
@@ -493,7 +505,11 @@ SELECT d.name AS kind,
        CAST(CASE json_type(d.body, '$.limit.starts') WHEN 'integer' THEN d.body->'limit'->>'starts' ELSE 0 END AS INTEGER) AS starts,
        CAST(CASE json_type(d.body, '$.limit.period') WHEN 'integer' THEN d.body->'limit'->>'period' ELSE 0 END AS INTEGER) AS period,
        CAST(CASE json_type(d.body, '$.limit.burst') WHEN 'integer' THEN d.body->'limit'->>'burst' ELSE 0 END AS INTEGER) AS burst,
-       CAST(CASE json_type(d.body, '$.limit.weight') WHEN 'integer' THEN d.body->'limit'->>'weight' ELSE 0 END AS INTEGER) AS weight
+       CAST(CASE json_type(d.body, '$.limit.weight') WHEN 'integer' THEN d.body->'limit'->>'weight' ELSE 0 END AS INTEGER) AS weight,
+       CAST(CASE WHEN d.body->'limit'->>'ordered' IN ('hold', 'skip', 'cancel')
+           THEN d.body->'limit'->>'ordered' ELSE '' END AS TEXT) AS ordered,
+       CAST(CASE json_type(d.body, '$.limit.depth') WHEN 'integer' THEN d.body->'limit'->>'depth' ELSE 0 END AS INTEGER) AS depth,
+       CAST(CASE d.body->'limit'->>'on_full' WHEN 'drop' THEN 'drop' ELSE 'refuse' END AS TEXT) AS on_full
 FROM sqluice_declarations AS d WHERE d.subject = 'kind' AND d.in_force = 1 AND json_type(d.body, '$.limit') = 'object';
 
 CREATE VIEW sqluice_failures AS

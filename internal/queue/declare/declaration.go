@@ -51,6 +51,11 @@ type Limit struct {
 	Period  int64 `json:"period,omitempty"` // microseconds
 	Burst   int   `json:"burst,omitempty"`
 	Weight  int   `json:"weight,omitempty"`
+
+	Depth  int    `json:"depth,omitempty"`
+	OnFull string `json:"on_full,omitempty"` // "refuse" or "drop": what an enqueue beyond the depth does
+
+	Ordered string `json:"ordered,omitempty"` // "hold", "skip" or "cancel": what a failed job of a sequence does to those behind it
 }
 
 // The values of Settings.Keep other than a number.

@@ -93,6 +93,7 @@ type Claimer struct {
 	WorkerID int64
 	Lease    time.Duration
 	Kinds    string // a JSON list of the kinds that it runs
+	Locks    bool   // transactions lock rows: see [Store.LocksRows]
 }
 
 // Completion holds the common columns of attempts that ended well, and the ids of their jobs. The receiver may sort the ids.

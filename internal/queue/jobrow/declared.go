@@ -18,8 +18,9 @@ type Declared struct{ last atomic.Pointer[reading] }
 
 // reading is one read of the settings.
 type reading struct {
-	kinds Kinds
-	began time.Time
+	kinds   Kinds
+	bounded map[string]bool // the kinds of which a limit bounds the backlog of a key
+	began   time.Time
 }
 
 // Read reads the settings from the database.
@@ -38,8 +39,29 @@ func (d *Declared) Read(ctx context.Context, q db.Querier) error {
 		k.Limited = true
 		kinds[name] = k
 	}
-	d.last.Store(&reading{kinds, began})
+	bounded, err := q.ListBoundedKinds(ctx)
+	if err != nil {
+		return fmt.Errorf("list the kinds with a bounded backlog: %w", err)
+	}
+	r := &reading{kinds, make(map[string]bool, len(bounded)), began}
+	for _, name := range bounded {
+		r.bounded[name] = true
+	}
+	d.last.Store(r)
 	return nil
+}
+
+// IsBounded reports whether a limit bounds the number of jobs of a kind and a limit key that have not started.
+func (d *Declared) IsBounded(kind string) bool {
+	last := d.last.Load()
+	return last != nil && last.bounded[kind]
+}
+
+// Expire makes the last read count as old, because what it read may have changed.
+func (d *Declared) Expire() {
+	if last := d.last.Load(); last != nil {
+		d.last.CompareAndSwap(last, &reading{last.kinds, last.bounded, time.Time{}})
+	}
 }
 
 // IsFresh reports whether the last read is less than a second old.

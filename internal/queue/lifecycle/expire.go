@@ -24,7 +24,7 @@ func Expire(ctx context.Context, q db.Querier, now int64, ids []int64, made *Tra
 	ended := make([]int64, len(expired))
 	for i, job := range expired {
 		ended[i] = job.ID
-		made.end(Ref{Queue: job.Queue, Kind: job.Kind, UniqueKey: core.Deref(job.UniqueKey)}, StatusWaiting, jobtype.StatusCancelled)
+		made.end(Ref{Queue: job.Queue, Kind: job.Kind, UniqueKey: core.Deref(job.UniqueKey), Limit: Limit(job.LimitKey)}, StatusWaiting, jobtype.StatusCancelled)
 	}
 	return expired, q.RecordExpiredJobs(ctx, db.RecordExpiredJobsParams{Now: now, Ids: core.JSONIDs(ended)})
 }

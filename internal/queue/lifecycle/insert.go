@@ -86,6 +86,15 @@ func (r Row) insertOrFind(ctx context.Context, q db.Querier) (Inserted, error) {
 	return Inserted{}, errors.New("the unique key or request id changed hands too often: try again")
 }
 
+// Exists reports whether a job has the row's request id, or a live one its unique key.
+func (r Row) Exists(ctx context.Context, q db.Querier) (bool, error) {
+	if id, err := r.byRequestID(ctx, q); id != 0 || err != nil || r.UniqueKey == nil {
+		return id != 0, err
+	}
+	found, err := q.ListLiveJobsByUniqueKey(ctx, db.ListLiveJobsByUniqueKeyParams{Kind: r.Kind, UniqueKey: *r.UniqueKey})
+	return len(found) > 0, err
+}
+
 // byRequestID finds the job that has the row's request id; 0 when there is none.
 func (r Row) byRequestID(ctx context.Context, q db.Querier) (int64, error) {
 	if r.RequestID == nil {

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -33,50 +32,69 @@ func lastOf[R any](rows []R, n int64, name func(R) LaneName) LaneName {
 
 // Open makes parked lanes ready whose keys have room, and returns their number.
 func (m LaneMender) Open(ctx context.Context, after LaneName, n int64) (last LaneName, opened int64, err error) {
-	var keys [][2]string
+	var parked []LaneName
 	err = m.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		rows, err := q.ListParkedLanes(ctx, db.ListParkedLanesParams{AfterKind: after.Kind, AfterKey: after.Key, AfterQueue: after.Queue, N: n})
 		if err != nil {
 			return err
 		}
-		last = lastOf(rows, n, func(row db.ListParkedLanesRow) LaneName { return LaneName{row.Kind, row.LimitKey, row.Queue} })
-		keys, err = keysWithRoom(ctx, q, core.Map(rows, func(row db.ListParkedLanesRow) [2]string { return [2]string{row.Kind, row.LimitKey} }))
+		parked = core.Map(rows, func(row db.ListParkedLanesRow) LaneName { return LaneName{row.Kind, row.LimitKey, row.Queue} })
+		last = lastOf(parked, n, func(l LaneName) LaneName { return l })
+		parked, err = lanesWithRoom(ctx, q, parked)
 		return err
 	})
-	if err != nil || len(keys) == 0 {
+	if err != nil || len(parked) == 0 {
 		return last, 0, core.Wrap(err, "look at lanes that wait for the end of a job")
 	}
 	err = m.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		opened = 0
-		if _, err := q.LockLanes(ctx, jsonKeys(keys)); err != nil {
+		if _, err := q.LockLanes(ctx, jsonKeys(keysOf(parked))); err != nil {
 			return fmt.Errorf("lock lanes: %w", err)
 		}
 		// With the locks, an end has either made its lanes ready or still counts as running.
-		has, err := keysWithRoom(ctx, q, keys)
+		has, err := lanesWithRoom(ctx, q, parked)
 		if err != nil || len(has) == 0 {
 			return err
 		}
-		opened, err = q.WakeLanes(ctx, db.WakeLanesParams{Now: core.Micros(m.Now()), Keys: jsonKeys(has)})
+		opened, err = q.WakeLanes(ctx, db.WakeLanesParams{Now: core.Micros(m.Now()), Keys: jsonKeys(keysOf(has))})
 		return err
 	})
 	return last, opened, core.Wrap(err, "make lanes ready whose keys have room")
 }
 
-// keysWithRoom returns the keys of which fewer jobs run than their limits allow, each once.
-func keysWithRoom(ctx context.Context, q db.Querier, keys [][2]string) (has [][2]string, err error) {
-	if len(keys) == 0 {
+// lanesWithRoom returns those of the lanes whose jobs can start: fewer jobs of the key run than its limit allows, and where they run in order,
+// the first one is in the lane.
+func lanesWithRoom(ctx context.Context, q db.Querier, lanes []LaneName) (has []LaneName, err error) {
+	if len(lanes) == 0 {
 		return nil, nil
 	}
-	rows, err := q.ReadLimits(ctx, jsonKeys(slices.Clone(keys)))
+	rows, err := q.ReadLimits(ctx, jsonKeys(keysOf(lanes)))
 	if err != nil {
 		return nil, fmt.Errorf("read limits: %w", err)
 	}
+	ordered := map[[2]string]string{} // the columns of the keys with room
+	var sequences [][2]string
 	for _, row := range rows {
-		if row.Running == 0 || row.Active+row.Keyless < row.Running {
-			has = append(has, [2]string{row.Kind, row.LimitKey})
+		if of := [2]string{row.Kind, row.LimitKey}; row.Running == 0 || row.Active+row.Keyless < row.Running {
+			ordered[of] = row.Ordered
+			if row.Ordered != "" {
+				sequences = append(sequences, of)
+			}
 		}
 	}
-	return has, nil
+	firsts, err := ReadSequences(ctx, q, sequences)
+	for _, l := range lanes {
+		of := [2]string{l.Kind, l.Key}
+		if order, room := ordered[of]; room && (order == "" || firsts[of].StartsFrom(l.Queue, order) != 0) {
+			has = append(has, l)
+		}
+	}
+	return has, err
+}
+
+// keysOf returns the keys of lanes.
+func keysOf(lanes []LaneName) [][2]string {
+	return core.Map(lanes, func(l LaneName) [2]string { return [2]string{l.Kind, l.Key} })
 }
 
 // Add adds the lanes that waiting jobs lack, and returns their number.

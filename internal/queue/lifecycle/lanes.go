@@ -129,8 +129,8 @@ func closeKeys(ctx context.Context, q db.Querier, t *Transitions) error {
 
 func compareKeys(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
 
-// endedKeys returns the kinds and limit keys of the attempts that ended. CompleteTx records no such transition: the one of an
-// end that was recorded before follows.
+// endedKeys returns the kinds and limit keys of which another job may start: see ended. CompleteTx records no such transition: the one of
+// an end that was recorded before follows.
 func endedKeys(made []repeated) (keys [][2]string) {
 	for _, m := range made {
 		if m.ended() {
@@ -140,9 +140,10 @@ func endedKeys(made []repeated) (keys [][2]string) {
 	return keys
 }
 
-// ended reports whether the transition is the end of an attempt of a job with a limit key.
+// ended reports whether the transition may let another job of its limit key start: an attempt has ended, or a job that came first in a
+// sequence has, or a failed one that held it is gone.
 func (m *repeated) ended() bool {
-	return m.Job.Limit.has && (m.From == jobtype.StatusRunning || m.From == m.To)
+	return m.Job.Limit.has && (!m.From.Final() || m.From == jobtype.StatusFailed || m.From == m.To)
 }
 
 // jsonKeys returns a list of kinds and keys, each once, as the statements take it.

@@ -77,7 +77,7 @@ func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, made *T
 		}
 		if len(cancelled) > 0 {
 			job := cancelled[0]
-			made.end(Ref{Queue: job.Queue, Kind: job.Kind, UniqueKey: core.Deref(job.UniqueKey)}, StatusWaiting, jobtype.StatusCancelled)
+			made.end(Ref{Queue: job.Queue, Kind: job.Kind, UniqueKey: core.Deref(job.UniqueKey), Limit: Limit(job.LimitKey)}, StatusWaiting, jobtype.StatusCancelled)
 			return jobtype.StatusCancelled, nil
 		}
 		n, err := q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: o.only()})
@@ -117,7 +117,7 @@ func Delete(ctx context.Context, q db.Querier, _, id int64, o Options, made *Tra
 		return err
 	}
 	for _, job := range deleted {
-		made.end(Ref{Queue: job.Queue, Kind: job.Kind, UniqueKey: core.Deref(job.UniqueKey)}, jobtype.Status(job.Status), StatusRemoved)
+		made.end(Ref{Queue: job.Queue, Kind: job.Kind, UniqueKey: core.Deref(job.UniqueKey), Limit: Limit(job.LimitKey)}, jobtype.Status(job.Status), StatusRemoved)
 		return nil
 	}
 	status, err := statusOf(ctx, q, id)

@@ -85,6 +85,7 @@ type reaction struct {
 // reactions holds all reactions. A new one is a file and a line.
 var reactions = []reaction{
 	{early: true, run: releaseSuccessors},
+	{early: true, run: cancelSequences},
 	{early: true, run: openLanes},
 	{run: count},
 }
@@ -159,9 +160,14 @@ func (t *Transitions) Changes(ctx context.Context, q db.Querier, now int64) (str
 
 // ReactEarly runs the early reactions to the transitions since its last call, so that later statements of the transaction see their effects.
 func (t *Transitions) ReactEarly(ctx context.Context, q db.Querier, now int64) error {
-	made := t.list[t.handled:]
-	t.handled = len(t.list)
-	return t.react(ctx, q, now, true, made)
+	for {
+		made := t.list[t.handled:]
+		t.handled = len(t.list)
+		if err := t.react(ctx, q, now, true, made); err != nil || t.handled == len(t.list) {
+			return err
+		}
+		// A reaction has ended jobs.
+	}
 }
 
 func (t *Transitions) react(ctx context.Context, q db.Querier, now int64, early bool, made []repeated) error {

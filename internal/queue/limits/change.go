@@ -20,8 +20,9 @@ func Set(ctx context.Context, scope *engine.Scope, n Name, v jobtype.LimitValues
 	}
 	_, err := n.change(ctx, scope, jobtype.ActionSetLimit, &v, func(ctx context.Context, q db.Querier, now int64) (bool, error) {
 		return true, q.SetLimit(ctx, db.SetLimitParams{
-			Scope: n.Scope, Name: n.Name, LimitKey: n.Key, Running: int64(v.Running),
-			Starts: int64(v.Rate.Starts), Period: v.Rate.Period.Microseconds(), Burst: int64(v.Burst), Weight: int64(v.Weight), Now: now,
+			Scope: n.Scope, Name: n.Name, LimitKey: n.Key, Running: int64(Running(v)), Starts: int64(v.Rate.Starts),
+			Period: v.Rate.Period.Microseconds(), Burst: int64(v.Burst), Weight: int64(v.Weight),
+			Depth: int64(v.Depth), OnFull: OnFull(v), Ordered: Ordered(v), Now: now,
 		})
 	})
 	return core.Wrap(err, "set the limit of %s", n.Name)
@@ -46,8 +47,21 @@ type detail struct {
 	*jobtype.LimitValues
 }
 
-// change changes a limit and records that. It reports whether there was a change.
+// change has the next claims look at the lanes of a limit, changes it and records that. It reports whether there was a change.
 func (n Name) change(
+	ctx context.Context, scope *engine.Scope, action jobtype.Action, v *jobtype.LimitValues,
+	change func(ctx context.Context, q db.Querier, now int64) (bool, error),
+) (changed bool, err error) {
+	return n.recorded(ctx, scope, action, v, func(ctx context.Context, q db.Querier, now int64) (bool, error) {
+		if err := n.wake(ctx, q, now); err != nil {
+			return false, err
+		}
+		return change(ctx, q, now)
+	})
+}
+
+// recorded runs a change in a transaction and records it if there was one.
+func (n Name) recorded(
 	ctx context.Context, scope *engine.Scope, action jobtype.Action, v *jobtype.LimitValues,
 	change func(ctx context.Context, q db.Querier, now int64) (bool, error),
 ) (changed bool, err error) {
@@ -63,9 +77,6 @@ func (n Name) change(
 	}
 	err = lifecycle.Change(ctx, scope, core.WorkReady, func(ctx context.Context, q db.Querier) error {
 		now := core.Micros(scope.Store.Now())
-		if err := n.wake(ctx, q, now); err != nil {
-			return err
-		}
 		if changed, err = change(ctx, q, now); err != nil || !changed {
 			return err
 		}

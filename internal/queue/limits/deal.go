@@ -19,6 +19,7 @@ type deal struct {
 	dealing
 	states map[key]*state
 	shares map[key]int64
+	next   map[key]int64 // the priorities of the jobs behind those that start, of the lanes that have more
 }
 
 // newDeal reads the limits of lanes and deals up to n starts.
@@ -27,9 +28,12 @@ func newDeal(ctx context.Context, q db.Querier, of dealing, now, n int64) (*deal
 	if err != nil {
 		return nil, fmt.Errorf("read limits: %w", err)
 	}
-	d := &deal{of, make(map[key]*state, len(rows)), make(map[key]int64, len(rows))}
+	d := &deal{of, make(map[key]*state, len(rows)), make(map[key]int64, len(rows)), make(map[key]int64, len(rows))}
 	for _, row := range rows {
 		d.states[key{row.Kind, row.LimitKey}] = ofKey(row, now)
+	}
+	if err := d.readSequences(ctx, q); err != nil {
+		return nil, err
 	}
 	for n > 0 {
 		left := n

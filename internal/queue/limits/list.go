@@ -32,7 +32,11 @@ func info(r db.ListLimitsRow) jobtype.LimitInfo {
 		RunningJobs: int(r.Active), WaitingJobs: int(r.Waiting),
 		LimitValues: jobtype.LimitValues{
 			Running: int(r.Running), Rate: jobtype.Rate{Starts: int(r.Starts), Period: core.Duration(r.Period)}, Burst: int(r.Burst), Weight: int(r.Weight),
+			Depth: int(r.Depth), Ordered: r.Ordered != "", OnFail: jobtype.OnFail(r.Ordered),
 		},
+	}
+	if r.Depth > 0 {
+		i.OnFull = jobtype.OnFull(r.OnFull)
 	}
 	if r.Scope == ScopeQueue {
 		i.Queue = r.Name

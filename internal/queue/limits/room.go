@@ -27,11 +27,13 @@ type Bounds struct {
 	keyless     int64 // the number of these without a limit key
 	PaidUntil   int64 // until then starts have used up the rate
 	ClosedUntil int64 // no job starts before
+
+	Ordered string // the jobs run in order, and what a failed one does to those behind it, as the column has it; empty: in any order
 }
 
 // OfKey returns the bounds of a key of a kind.
 func OfKey(row db.ReadLimitsRow) Bounds {
-	return Bounds{row.Running, row.Starts, row.Period, row.Burst, row.Active + row.Keyless, row.Keyless, row.PaidUntil, row.ClosedUntil}
+	return Bounds{row.Running, row.Starts, row.Period, row.Burst, row.Active + row.Keyless, row.Keyless, row.PaidUntil, row.ClosedUntil, row.Ordered}
 }
 
 // OfWhole returns the bounds of a whole kind or queue.
@@ -40,7 +42,7 @@ func OfWhole(row db.ReadWholeLimitsRow) Bounds {
 	if row.Scope == ScopeTotal {
 		active += row.Keyless
 	}
-	return Bounds{row.Running, row.Starts, row.Period, row.Burst, active, row.Keyless, row.PaidUntil, 0}
+	return Bounds{row.Running, row.Starts, row.Period, row.Burst, active, row.Keyless, row.PaidUntil, 0, ""}
 }
 
 // IsFull reports whether as many jobs run as may.
@@ -60,6 +62,9 @@ type state struct {
 	weight  int64 // the largest number of starts of a lane in a round
 	room    int64 // the number of jobs that may start now
 	started int64
+
+	first int64 // the job that must start first, if they run in order; 0: none can
+	held  bool  // they run in order, none runs, and the first of them cannot start
 }
 
 // mostRoom stands for any number of starts.

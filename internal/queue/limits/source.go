@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/runner"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Source is the [runner.Source] of jobs with limit keys. The zero value is ready. It may be used concurrently.
@@ -69,8 +70,8 @@ func (Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue st
 	}
 	var priorities []int64
 	dealt := maps.Clone(d.shares)
-	if d.most() > 0 {
-		listed, err := q.ListLaneJobs(ctx, db.ListLaneJobsParams{Keys: keys(lanes), Queue: queue, Now: now, N: d.most()})
+	if free, _ := d.firsts(); d.most() > 0 && len(free) > 0 { // the first job of a sequence counts with the best priority of those behind it
+		listed, err := q.ListLaneJobs(ctx, db.ListLaneJobsParams{Keys: keys(free), Queue: queue, Now: now, N: d.most()})
 		if err != nil {
 			return nil, fmt.Errorf("look at the jobs of lanes: %w", err)
 		}
@@ -142,7 +143,7 @@ func (c *claimer) round(ctx context.Context, w wholes, lanes, n int64) (jobs []r
 	if err != nil {
 		return nil, false, err
 	}
-	jobs, err = c.start(ctx, locked, d)
+	jobs, err = c.start(ctx, d)
 	if err != nil {
 		return nil, false, err
 	}
@@ -158,8 +159,8 @@ type claimer struct {
 	now   int64
 }
 
-// lock locks ready lanes and the rows of their keys. It passes over what is locked: another claim looks at it. A key without a row gets one
-// for the next claim.
+// lock locks ready lanes and the rows of their keys. It passes over what is locked: another claim looks at it. Where transactions lock no
+// rows, as only one writes at a time, a key needs none.
 func (c *claimer) lock(ctx context.Context, n int64) ([]key, error) {
 	rows, err := c.q.LockReadyLanes(ctx, db.LockReadyLanesParams{
 		Kinds: c.kinds, Queue: c.queue, Now: c.now, WorkerID: c.by.WorkerID, N: n,
@@ -168,9 +169,24 @@ func (c *claimer) lock(ctx context.Context, n int64) ([]key, error) {
 		return nil, core.Wrap(err, "lock ready lanes")
 	}
 	lanes := core.Map(rows, func(row db.LockReadyLanesRow) key { return key{row.Kind, row.LimitKey} })
+	if !c.by.Locks {
+		return lanes, nil
+	}
+	has, err := c.lockKeys(ctx, lanes)
+	if err != nil || len(has) == len(lanes) {
+		return lanes, err
+	}
 	if err := c.q.AddLimitKeys(ctx, keys(lanes)); err != nil {
 		return nil, fmt.Errorf("add limit keys: %w", err)
 	}
+	if has, err = c.lockKeys(ctx, lanes); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(lanes, func(l key) bool { return !has[l] }), nil
+}
+
+// lockKeys locks the rows of keys that no other transaction has locked, and returns these keys.
+func (c *claimer) lockKeys(ctx context.Context, lanes []key) (map[key]bool, error) {
 	locked, err := c.q.LockLimitKeys(ctx, keys(lanes))
 	if err != nil {
 		return nil, fmt.Errorf("lock limit keys: %w", err)
@@ -179,23 +195,26 @@ func (c *claimer) lock(ctx context.Context, n int64) ([]key, error) {
 	for _, row := range locked {
 		has[key{row.Kind, row.LimitKey}] = true
 	}
-	return slices.DeleteFunc(lanes, func(l key) bool { return !has[l] }), nil
+	return has, nil
 }
 
 // start starts the dealt number of jobs of each lane, and notes the starts.
-func (c *claimer) start(ctx context.Context, lanes []key, d *deal) ([]runner.Claimed, error) {
+func (c *claimer) start(ctx context.Context, d *deal) ([]runner.Claimed, error) {
 	if d.most() == 0 {
 		return nil, nil
 	}
-	listed, err := c.q.LockLaneJobs(ctx, db.LockLaneJobsParams{Keys: keys(lanes), Queue: c.queue, Now: c.now, N: d.most()})
+	listed, err := c.lockJobs(ctx, d)
 	if err != nil {
-		return nil, fmt.Errorf("lock the jobs of lanes: %w", err)
+		return nil, err
 	}
 	of := make(map[int64]key, len(listed))
 	var ids []int64
 	for _, row := range listed {
-		if lane := (key{row.Kind, row.LimitKey}); d.take(lane) {
+		lane := key{row.Kind, row.LimitKey}
+		if d.take(lane) {
 			of[row.ID], ids = lane, append(ids, row.ID)
+		} else if _, has := d.next[lane]; !has {
+			d.next[lane] = row.Priority
 		}
 	}
 	if len(ids) == 0 {
@@ -210,7 +229,7 @@ func (c *claimer) start(ctx context.Context, lanes []key, d *deal) ([]runner.Cla
 	case err != nil:
 		return nil, fmt.Errorf("start waiting jobs: %w", err)
 	}
-	started := make(map[key]int64, len(lanes))
+	started := make(map[key]int64, len(d.lanes))
 	jobs := make([]runner.Claimed, len(rows))
 	for i, row := range rows {
 		lane := of[row.ID]
@@ -249,24 +268,35 @@ const startsAgain = int64(100 * time.Millisecond / time.Microsecond)
 // leave notes when the lanes are ready again, and removes the empty ones. A lane that only the limit of its whole kind or queue has held
 // stays as it is, and keeps its place among the ready ones.
 func (c *claimer) leave(ctx context.Context, d *deal) error {
-	var items [][3]any
+	var items [][5]any
+	var perhapsEmpty []key
 	for _, l := range d.lanes {
 		s := d.states[l]
-		at := s.readyAt(c.now)
+		at, held := s.readyAt(c.now), 0
+		if s.held {
+			at, held = nil, 1
+		}
+		next, more := d.next[l]
+		if !more {
+			next, perhapsEmpty = jobtype.MinPriority, append(perhapsEmpty, l)
+		}
 		switch left := d.shares[l]; {
 		case left > 0 && left == s.started && at != nil: // its jobs are locked or set aside
 			*at = max(*at, c.now+startsAgain)
 		case s.started == 0 && s.room > 0:
 			continue
 		}
-		items = append(items, [3]any{l.kind, l.key, at})
+		items = append(items, [5]any{l.kind, l.key, at, held, next})
 	}
 	if len(items) > 0 {
 		if err := c.q.SetLanes(ctx, db.SetLanesParams{Queue: c.queue, Items: core.JSONList(items)}); err != nil {
 			return fmt.Errorf("note when lanes are ready: %w", err)
 		}
 	}
-	_, err := c.q.DeleteEmptyLanes(ctx, db.DeleteEmptyLanesParams{Queue: c.queue, Keys: keys(d.lanes)})
+	if len(perhapsEmpty) == 0 {
+		return nil
+	}
+	_, err := c.q.DeleteEmptyLanes(ctx, db.DeleteEmptyLanesParams{Queue: c.queue, Keys: keys(perhapsEmpty)})
 	return core.Wrap(err, "remove empty lanes")
 }
 

@@ -22,6 +22,7 @@ type endless struct {
 
 func (s *endless) Now() time.Time              { return time.Now() }
 func (s *endless) Announce(core.Signal)        {}
+func (s *endless) LocksRows() bool             { return false }
 func (s *endless) Observer() *jobtype.Observer { return nil }
 
 func (s *endless) Claims() engine.Claims { return endlessClaims{} }

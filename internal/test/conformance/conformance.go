@@ -104,6 +104,8 @@ func Run(t *testing.T, open Open) {
 		{"Schedules", scheduleTests},
 		{"Sources", sourceTests},
 		{"Limits", slices.Concat(limitTests, limitMendedTests)},
+		{"Sequences", limitOrderTests},
+		{"Backlogs", depthTests},
 		{"WholeLimits", wholeLimitTests},
 		{"LimitTokens", tokenTests},
 		{"ScheduleChanges", scheduleChangeTests},

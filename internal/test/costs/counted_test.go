@@ -72,6 +72,11 @@ func (q counted) AdvanceSchedule(ctx context.Context, arg db.AdvanceSchedulePara
 	return q.own.AdvanceSchedule(ctx, arg)
 }
 
+func (q counted) CancelSequenceJobs(ctx context.Context, arg db.CancelSequenceJobsParams) ([]db.CancelSequenceJobsRow, error) {
+	q.note("CancelSequenceJobs")
+	return q.own.CancelSequenceJobs(ctx, arg)
+}
+
 func (q counted) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) ([]db.CancelWaitingJobRow, error) {
 	q.note("CancelWaitingJob")
 	return q.own.CancelWaitingJob(ctx, arg)
@@ -115,6 +120,11 @@ func (q counted) CompleteJobsWithResults(ctx context.Context, arg db.CompleteJob
 func (q counted) CountAhead(ctx context.Context, arg int64) (db.CountAheadRow, error) {
 	q.note("CountAhead")
 	return q.own.CountAhead(ctx, arg)
+}
+
+func (q counted) CountBacklogs(ctx context.Context, arg db.CountBacklogsParams) ([]db.CountBacklogsRow, error) {
+	q.note("CountBacklogs")
+	return q.own.CountBacklogs(ctx, arg)
 }
 
 func (q counted) CountCrashes(ctx context.Context) (int64, error) {
@@ -632,6 +642,11 @@ func (q counted) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return q.own.ListAuditOfJob(ctx, arg)
 }
 
+func (q counted) ListBoundedKinds(ctx context.Context) ([]string, error) {
+	q.note("ListBoundedKinds")
+	return q.own.ListBoundedKinds(ctx)
+}
+
 func (q counted) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {
 	q.note("ListClaimableQueues")
 	return q.own.ListClaimableQueues(ctx, arg)
@@ -917,6 +932,11 @@ func (q counted) LockDeclarations(ctx context.Context, arg int64) ([]db.LockDecl
 	return q.own.LockDeclarations(ctx, arg)
 }
 
+func (q counted) LockFirstJobs(ctx context.Context, arg db.LockFirstJobsParams) ([]db.LockFirstJobsRow, error) {
+	q.note("LockFirstJobs")
+	return q.own.LockFirstJobs(ctx, arg)
+}
+
 func (q counted) LockLaneJobs(ctx context.Context, arg db.LockLaneJobsParams) ([]db.LockLaneJobsRow, error) {
 	q.note("LockLaneJobs")
 	return q.own.LockLaneJobs(ctx, arg)
@@ -977,6 +997,11 @@ func (q counted) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return q.own.OpenQueue(ctx, arg)
 }
 
+func (q counted) PassFailedJobs(ctx context.Context, arg db.PassFailedJobsParams) (int64, error) {
+	q.note("PassFailedJobs")
+	return q.own.PassFailedJobs(ctx, arg)
+}
+
 func (q counted) Pause(ctx context.Context, arg db.PauseParams) (int64, error) {
 	q.note("Pause")
 	return q.own.Pause(ctx, arg)
@@ -1035,6 +1060,11 @@ func (q counted) ReadLimitKeys(ctx context.Context, arg db.ReadLimitKeysParams) 
 func (q counted) ReadLimits(ctx context.Context, arg string) ([]db.ReadLimitsRow, error) {
 	q.note("ReadLimits")
 	return q.own.ReadLimits(ctx, arg)
+}
+
+func (q counted) ReadSequences(ctx context.Context, arg string) ([]db.ReadSequencesRow, error) {
+	q.note("ReadSequences")
+	return q.own.ReadSequences(ctx, arg)
 }
 
 func (q counted) ReadWholeLimits(ctx context.Context, arg db.ReadWholeLimitsParams) ([]db.ReadWholeLimitsRow, error) {

@@ -27,7 +27,7 @@ var inserters = map[string]string{
 }
 
 // announced are the functions that insert jobs, by package: they are called inside a call of InsertWith only, or by one another.
-var announced = map[string][]string{"lifecycle": {"Insert", "InsertMany", "InsertAll"}, "schedule": {"Fire", "RunNow"}}
+var announced = map[string][]string{"lifecycle": {"Insert", "InsertMany", "InsertAll"}, "limits": {"Insert", "InsertAll"}, "schedule": {"Fire", "RunNow"}}
 
 // A statement that inserts jobs runs only where other processes are notified of them. (A job that a person moves from queue
 // to queue by `sqluice copy` is claimed when the queue is opened.)

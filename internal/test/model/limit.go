@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -15,6 +16,7 @@ type limitedQueue struct {
 	limits map[string]jobs.LimitValues // that were set, by key; the empty key is for all others
 	spent  map[string]time.Time        // until when earlier starts have used up the rates of keys
 	closed map[string]time.Time        // until when keys are closed
+	passed map[string]int64            // the last failed job that no longer holds its key
 }
 
 // limitedJob is a job with a limit key.
@@ -30,6 +32,7 @@ type limitedJob struct {
 func newLimitedQueue(now time.Time) *limitedQueue {
 	return &limitedQueue{
 		now: now, jobs: map[int64]*limitedJob{}, limits: map[string]jobs.LimitValues{}, spent: map[string]time.Time{}, closed: map[string]time.Time{},
+		passed: map[string]int64{},
 	}
 }
 
@@ -56,10 +59,56 @@ func (q *limitedQueue) count(status jobs.Status, key, queue string) (n int) {
 
 // limit returns the limit of a key.
 func (q *limitedQueue) limit(key string) jobs.LimitValues {
-	if v, set := q.limits[key]; set {
-		return v
+	v, set := q.limits[key]
+	if !set {
+		v = q.limits[""]
 	}
-	return q.limits[""]
+	if v.Ordered {
+		v.Running = 1
+	}
+	return v
+}
+
+// first returns the job of a key that comes first where they run in order; nil: none waits or is scheduled.
+func (q *limitedQueue) first(key string) *limitedJob {
+	for _, j := range slices.SortedFunc(maps.Values(q.jobs), func(a, b *limitedJob) int { return int(a.id - b.id) }) {
+		if j.key == key && (j.status == jobs.StatusScheduled || j.status == jobs.StatusWaiting) {
+			return j
+		}
+	}
+	return nil
+}
+
+// heldBy returns the last failed job that holds a key; 0: none does.
+func (q *limitedQueue) heldBy(key string) (id int64) {
+	if v := q.limit(key); !v.Ordered || v.OnFail == jobs.OnFailSkip || v.OnFail == jobs.OnFailCancel {
+		return 0
+	}
+	for _, j := range q.having(jobs.StatusFailed) {
+		if j.key == key && j.id > q.passed[key] {
+			id = j.id
+		}
+	}
+	return id
+}
+
+// isBehind reports whether no job of a key may start from a queue, because the one that comes first cannot.
+func (q *limitedQueue) isBehind(key, queue string) bool {
+	if !q.limit(key).Ordered {
+		return false
+	}
+	first := q.first(key)
+	return q.heldBy(key) != 0 || first == nil || first.status != jobs.StatusWaiting || first.queue != queue
+}
+
+// cancelBehind cancels the jobs of a key that have not started, after one has failed, if its limit says so.
+func (q *limitedQueue) cancelBehind(key string) {
+	if v := q.limit(key); !v.Ordered || v.OnFail != jobs.OnFailCancel {
+		return
+	}
+	for j := q.first(key); j != nil; j = q.first(key) {
+		j.status = jobs.StatusCancelled
+	}
 }
 
 // every returns the time of one start of a key's rate, and that of a full burst; 0 without a rate.
@@ -144,7 +193,7 @@ func (q *limitedQueue) startable(queue string, n int) int {
 	possible := 0
 	seen := map[string]bool{}
 	for _, j := range q.having(jobs.StatusWaiting) {
-		if j.queue == queue && !seen[j.key] {
+		if j.queue == queue && !seen[j.key] && !q.isBehind(j.key, queue) {
 			seen[j.key] = true
 			possible += min(q.room(j.key), q.count(jobs.StatusWaiting, j.key, queue))
 		}
@@ -160,9 +209,11 @@ func (q *limitedQueue) start(id int64, queue string) string {
 		return "it does not wait in the queue"
 	case q.room(j.key) == 0:
 		return "its key has no room"
+	case q.isBehind(j.key, queue) || q.limit(j.key).Ordered && q.first(j.key) != j:
+		return "it does not come first"
 	}
 	for _, other := range q.having(jobs.StatusWaiting) {
-		if other.key == j.key && other.queue == queue && limitedBefore(other, j) {
+		if other.key == j.key && other.queue == queue && !q.limit(j.key).Ordered && limitedBefore(other, j) {
 			return "a better job of the key waits"
 		}
 	}

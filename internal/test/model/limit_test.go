@@ -33,7 +33,8 @@ var (
 	limitQueues = []string{jobs.DefaultQueue, "q"}
 	limitValues = []jobs.LimitValues{
 		{Running: 1}, {Running: 2}, {Running: 5}, {Rate: jobs.Per(1, time.Second)}, {Rate: jobs.Per(3, 100*time.Millisecond), Burst: 2},
-		{Running: 2, Rate: jobs.Per(1, 10*time.Millisecond), Burst: 3},
+		{Running: 2, Rate: jobs.Per(1, 10*time.Millisecond), Burst: 3}, {Ordered: true}, {Ordered: true, OnFail: jobs.OnFailSkip},
+		{Ordered: true, OnFail: jobs.OnFailCancel}, {Ordered: true, Rate: jobs.Per(1, 10*time.Millisecond)},
 	}
 	limitDelays = []time.Duration{0, 10 * time.Millisecond, time.Second}
 	limitPasses = []time.Duration{time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, time.Hour}
@@ -60,7 +61,7 @@ func TestLimits(t *testing.T) {
 				t.Repeat(map[string]func(*rapid.T){
 					"": l.check, "enqueue": l.enqueue, "claim": l.claim, "claim more": l.claim, "end": l.end, "end another": l.end, "pass": l.pass,
 					"set a limit": l.setLimit, "delete a limit": l.deleteLimit, "cancel": l.cancel, "crash": l.crash,
-					"complete in a transaction": l.completeTx, "delete": l.delete,
+					"complete in a transaction": l.completeTx, "delete": l.delete, "retry": l.retry, "delete a failed one": l.deleteFailed, "resume": l.resume,
 				})
 			})
 		})
@@ -170,7 +171,7 @@ func (l *limitedMachine) hasReady(t *rapid.T, queue string) bool {
 }
 
 func (l *limitedMachine) claimOnce(t *rapid.T, queue string, n int) (claimed []runner.Claimed) {
-	by := port.Claimer{WorkerID: l.worker, Lease: 24 * 365 * time.Hour, Kinds: limitedKinds}
+	by := port.Claimer{WorkerID: l.worker, Lease: 24 * 365 * time.Hour, Kinds: limitedKinds, Locks: l.engine.store.LocksRows()}
 	l.write(t, func(ctx context.Context, q db.Querier) (err error) {
 		claimed, err = limits.Source{}.Claim(ctx, q, by, port.QueueClaim{Queue: queue, N: int64(n)}, l.model.now)
 		return err
@@ -203,6 +204,7 @@ func (l *limitedMachine) end(t *rapid.T) {
 	case "failed":
 		end.Fate, end.Cause, end.Message = lifecycle.FateFail, jobs.CauseError, "bad"
 		j.status = jobs.StatusFailed
+		l.model.cancelBehind(key)
 	case "retry":
 		end.Fate, end.Delay, end.Cause, end.Message = lifecycle.FateRetry, delay, jobs.CauseError, "bad"
 		l.model.again(j, later)
@@ -284,6 +286,41 @@ func (l *limitedMachine) delete(t *rapid.T) {
 	delete(l.model.jobs, j.id)
 }
 
+// anyFailed draws a failed job.
+func (l *limitedMachine) anyFailed(t *rapid.T) *limitedJob {
+	failed := l.model.having(jobs.StatusFailed)
+	if len(failed) == 0 {
+		t.Skip("no job has failed")
+	}
+	return failed[rapid.IntRange(0, len(failed)-1).Draw(t, "failed job")]
+}
+
+func (l *limitedMachine) retry(t *rapid.T) {
+	j := l.anyFailed(t)
+	l.must(t, l.engine.client.Retry(l.ctx, j.id))
+	l.model.again(j, l.model.now)
+}
+
+func (l *limitedMachine) deleteFailed(t *rapid.T) {
+	j := l.anyFailed(t)
+	l.must(t, l.engine.client.Delete(l.ctx, j.id))
+	delete(l.model.jobs, j.id)
+}
+
+// resume lets the jobs of a key go on that a failed one holds.
+func (l *limitedMachine) resume(t *rapid.T) {
+	key := pick(t, "key", limitKeys)
+	held := l.model.heldBy(key)
+	resumed, err := l.engine.client.ResumeSequence(l.ctx, limitedKind, key)
+	l.must(t, err)
+	if resumed != (held != 0) {
+		t.Fatalf("the sequence of %q was resumed: %t, and job %d held it", key, resumed, held)
+	}
+	if resumed {
+		l.model.passed[key] = held
+	}
+}
+
 // crash ends the worker, whose jobs others rescue, and starts another one.
 func (l *limitedMachine) crash(t *rapid.T) {
 	l.must(t, l.engine.releaseLock(l.ctx, l.worker, false))
@@ -346,6 +383,7 @@ func (l *limitedMachine) checkLanes(t *rapid.T) {
 		case lane.Priority < int64(j.priority):
 			t.Fatalf("job %d has the priority %d, and its lane only %d", j.id, j.priority, lane.Priority)
 		case l.model.isFull(j.key): // an end makes its lanes ready
+		case l.model.isBehind(j.key, j.queue):
 		case lane.ReadyAt == nil:
 			t.Fatalf("the lane of job %d waits for an end, and its key is not full", j.id)
 		case lane.ReadyAt != nil && *lane.ReadyAt > micro(l.model.now) && *lane.ReadyAt > micro(l.model.opens(j.key)):

@@ -17,6 +17,11 @@ CREATE INDEX sqluice_jobs_lane ON sqluice_jobs (kind, limit_key, queue, priority
 CREATE INDEX sqluice_jobs_limited ON sqluice_jobs (kind, limit_key) WHERE limit_key IS NOT NULL AND status = 'running';
 -- Jobs with a limit key that fall due become waiting, in a statement of their own.
 CREATE INDEX sqluice_jobs_limited_due ON sqluice_jobs (run_after) WHERE limit_key IS NOT NULL AND status = 'scheduled';
+-- The jobs of a key that have not started, and its failed ones, in the order of their ids: see the columns depth and ordered of
+-- sqluice_limits.
+CREATE INDEX sqluice_jobs_sequence ON sqluice_jobs (kind, limit_key, id)
+    WHERE limit_key IS NOT NULL AND status IN ('scheduled', 'waiting');
+CREATE INDEX sqluice_jobs_limited_failed ON sqluice_jobs (kind, limit_key, id) WHERE limit_key IS NOT NULL AND status = 'failed';
 DROP INDEX sqluice_jobs_due;
 CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after) WHERE status = 'scheduled' AND limit_key IS NULL;
 -- A waiting job holds its unique key, and expires.
@@ -30,6 +35,8 @@ CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
 -- The limits that people have set; they go before the limits that programs declare. scope says what a limit bounds: 'kind' the jobs of each
 -- key of a kind by itself, 'total' all jobs of a kind together, 'queue' all jobs of a queue together. A job starts when all that concern it
 -- have room. In scope 'kind' the row with an empty key is for all keys without a row of their own, and for the jobs that name no key.
+-- Unless ordered is empty the jobs of a key run one by one, in the order of their ids. It says what happens when one has failed: 'hold'
+-- starts no other, 'skip' the next one, and 'cancel' cancels all those that have not started.
 CREATE TABLE sqluice_limits (
     scope     TEXT    NOT NULL CHECK (scope IN ('kind', 'total', 'queue')),
     name      TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0), -- of the kind or the queue
@@ -39,12 +46,17 @@ CREATE TABLE sqluice_limits (
     period    INTEGER NOT NULL DEFAULT 0 CHECK (period BETWEEN 0 AND 86400000000), -- in microseconds
     burst     INTEGER NOT NULL DEFAULT 0 CHECK (burst BETWEEN 0 AND 1000000),      -- the most starts at one time; 0: one
     weight    INTEGER NOT NULL DEFAULT 0 CHECK (weight BETWEEN 0 AND 1000),        -- the share of a key in a round; 0: one
+    depth     INTEGER NOT NULL DEFAULT 0 CHECK (depth BETWEEN 0 AND 1000000000), -- the most that wait; 0: any number
+    on_full   TEXT    NOT NULL DEFAULT '' CHECK (on_full IN ('', 'refuse', 'drop')), -- what an enqueue beyond that does
+    ordered   TEXT    NOT NULL DEFAULT '' CHECK (ordered IN ('', 'hold', 'skip', 'cancel')), -- see below
     set_at    INTEGER NOT NULL CONSTRAINT set_at_is_in_unix_microseconds
                  CHECK (set_at BETWEEN 100000000000000 AND 253402300799999999 OR set_at = 0),
-    CHECK (running > 0 OR starts > 0 OR weight > 0),
+    CHECK (running > 0 OR starts > 0 OR weight > 0 OR depth > 0),
     CHECK ((starts = 0) = (period = 0)),
     CHECK (burst = 0 OR starts > 0),
-    CHECK (scope = 'kind' OR limit_key = '' AND weight = 0),
+    CHECK (scope = 'kind' OR limit_key = '' AND weight = 0 AND ordered = '' AND depth = 0),
+    CHECK ((depth = 0) = (on_full = '')),
+    CHECK (ordered = '' OR running = 1),
     PRIMARY KEY (scope, name, limit_key)
 ) STRICT, WITHOUT ROWID;
 
@@ -52,7 +64,7 @@ CREATE TABLE sqluice_limits (
 CREATE INDEX sqluice_limits_whole ON sqluice_limits (scope, name) WHERE limit_key = '';
 
 -- What a claim must know of a limit's key. paid_until is the time until which its starts have used up its rate (GCRA's theoretical arrival
--- time). Until closed_until none of its jobs starts. A claim locks the row.
+-- time). Until closed_until none of its jobs starts. Failed jobs up to passed_id no longer hold its sequence. A claim locks the row.
 CREATE TABLE sqluice_limit_keys (
     scope        TEXT    NOT NULL CHECK (scope IN ('kind', 'total', 'queue')),
     name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0),
@@ -63,11 +75,13 @@ CREATE TABLE sqluice_limit_keys (
     closed_until INTEGER NOT NULL DEFAULT 0
                  CONSTRAINT closed_until_is_in_unix_microseconds
                  CHECK (closed_until BETWEEN 100000000000000 AND 253402300799999999 OR closed_until = 0),
+    passed_id    INTEGER NOT NULL DEFAULT 0 CHECK (passed_id >= 0),
     PRIMARY KEY (scope, name, limit_key)
 ) STRICT, WITHOUT ROWID;
 
 -- A row for the waiting jobs of each kind, key and queue, with the priority of the best of them. From ready_at on a claim looks at the
--- lane. NULL: once a job of the key has ended.
+-- lane. NULL: once a job of the key has ended. held is 1 where none of them runs, and a
+-- failed job, or another that comes first, holds it.
 CREATE TABLE sqluice_lanes (
     kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     limit_key TEXT    NOT NULL CHECK (length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0),
@@ -75,6 +89,7 @@ CREATE TABLE sqluice_lanes (
     priority  INTEGER NOT NULL CHECK (priority BETWEEN -32768 AND 32767),
     ready_at  INTEGER CONSTRAINT ready_at_is_in_unix_microseconds
                  CHECK (ready_at BETWEEN 100000000000000 AND 253402300799999999 OR ready_at = 0),
+    held      INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)),
     PRIMARY KEY (kind, limit_key, queue)
 ) STRICT, WITHOUT ROWID;
 
@@ -89,7 +104,11 @@ SELECT d.name AS kind,
        CAST(CASE json_type(d.body, '$.limit.starts') WHEN 'integer' THEN d.body->'limit'->>'starts' ELSE 0 END AS INTEGER) AS starts,
        CAST(CASE json_type(d.body, '$.limit.period') WHEN 'integer' THEN d.body->'limit'->>'period' ELSE 0 END AS INTEGER) AS period,
        CAST(CASE json_type(d.body, '$.limit.burst') WHEN 'integer' THEN d.body->'limit'->>'burst' ELSE 0 END AS INTEGER) AS burst,
-       CAST(CASE json_type(d.body, '$.limit.weight') WHEN 'integer' THEN d.body->'limit'->>'weight' ELSE 0 END AS INTEGER) AS weight
+       CAST(CASE json_type(d.body, '$.limit.weight') WHEN 'integer' THEN d.body->'limit'->>'weight' ELSE 0 END AS INTEGER) AS weight,
+       CAST(CASE WHEN d.body->'limit'->>'ordered' IN ('hold', 'skip', 'cancel')
+           THEN d.body->'limit'->>'ordered' ELSE '' END AS TEXT) AS ordered,
+       CAST(CASE json_type(d.body, '$.limit.depth') WHEN 'integer' THEN d.body->'limit'->>'depth' ELSE 0 END AS INTEGER) AS depth,
+       CAST(CASE d.body->'limit'->>'on_full' WHEN 'drop' THEN 'drop' ELSE 'refuse' END AS TEXT) AS on_full
 FROM sqluice_declarations AS d WHERE d.subject = 'kind' AND d.in_force = 1 AND json_type(d.body, '$.limit') = 'object';
 
 DROP VIEW sqluice_jobs_readable;
@@ -160,6 +179,8 @@ DROP TABLE sqluice_limits;
 DROP INDEX sqluice_jobs_start_by;
 DROP INDEX sqluice_jobs_unique;
 DROP INDEX sqluice_jobs_due;
+DROP INDEX sqluice_jobs_limited_failed;
+DROP INDEX sqluice_jobs_sequence;
 DROP INDEX sqluice_jobs_limited_due;
 DROP INDEX sqluice_jobs_limited;
 DROP INDEX sqluice_jobs_lane;

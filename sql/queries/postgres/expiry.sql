@@ -10,7 +10,7 @@ WHERE id = ANY (ARRAY(
       AND j.start_by <= @now AND COALESCE(j.status, '') IN ('scheduled', 'waiting', 'pending')
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
-RETURNING id, queue, kind, unique_key;
+RETURNING id, queue, kind, unique_key, limit_key;
 
 -- name: RecordExpiredJobs :exec
 -- RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.

@@ -132,7 +132,8 @@ WHERE (kind, limit_key, queue) IN (
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(@now AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
-    priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END;
+    priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END
+WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.priority < excluded.priority;
 
 -- name: ListReadyLanes :many
 -- ListReadyLanes lists up to n ready lanes of a queue and of kinds, a JSON list: by priority, the highest first, then the longest ready first.
@@ -175,11 +176,11 @@ WHERE EXISTS (SELECT 1 FROM sqluice_lanes AS e WHERE e.queue = q.value AND e.kin
 
 -- name: HasWaitingJobs :one
 -- HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
--- that are ready only after until.
+-- that are ready only after until, and sequences that are held.
 SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value) CROSS JOIN jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.limit_key FROM sqluice_lanes AS i
-    WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST(@until AS BIGINT)
+    WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST(@until AS BIGINT) AND (i.held = 0 OR i.ready_at IS NOT NULL)
       AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j
         WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue
@@ -211,30 +212,36 @@ CROSS JOIN LATERAL (
 -- ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
 -- or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
 -- limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
+WITH k AS MATERIALIZED (
+    SELECT n.kind, a.set_at, COALESCE(a.running, d.running) AS running, COALESCE(a.starts, d.starts) AS starts, COALESCE(a.period, d.period) AS period, COALESCE(a.burst, d.burst) AS burst,
+           COALESCE(a.weight, d.weight) AS weight, COALESCE(a.depth, d.depth) AS depth, COALESCE(a.on_full, d.on_full) AS on_full, COALESCE(a.ordered, d.ordered) AS ordered
+    FROM (SELECT DISTINCT i.value->>0 AS kind FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS i (value)) AS n
+    LEFT JOIN LATERAL (
+        SELECT y.running, y.starts, y.period, y.burst, y.weight, y.depth, y.on_full, y.ordered, y.set_at FROM sqluice_limits AS y
+        WHERE y.scope = 'kind' AND y.name = n.kind AND y.limit_key = '' LIMIT 1
+    ) AS a ON true
+    LEFT JOIN LATERAL (
+        SELECT z.running, z.starts, z.period, z.burst, z.weight, z.depth, z.on_full, z.ordered FROM sqluice_declared_limits AS z
+        WHERE z.kind = n.kind LIMIT 1
+    ) AS d ON true
+)
 SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
         WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
-       CAST(CASE WHEN e.value->>1 = '' AND a.set_at IS NOT NULL THEN (
-           SELECT COUNT(*) FROM sqluice_jobs AS n WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL AND n.kind = e.value->>0
+       CAST(CASE WHEN e.value->>1 = '' AND k.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = e.value->>0
        ) ELSE 0 END AS BIGINT) AS keyless,
-       CAST(COALESCE(o.running, a.running, d.running, 0) AS BIGINT) AS running,
-       CAST(COALESCE(o.starts, a.starts, d.starts, 0) AS BIGINT) AS starts,
-       CAST(COALESCE(o.period, a.period, d.period, 0) AS BIGINT) AS period,
-       CAST(COALESCE(o.burst, a.burst, d.burst, 0) AS BIGINT) AS burst,
-       CAST(COALESCE(o.weight, a.weight, d.weight, 0) AS BIGINT) AS weight,
+       CAST(COALESCE(o.running, k.running, 0) AS BIGINT) AS running, CAST(COALESCE(o.starts, k.starts, 0) AS BIGINT) AS starts,
+       CAST(COALESCE(o.period, k.period, 0) AS BIGINT) AS period, CAST(COALESCE(o.burst, k.burst, 0) AS BIGINT) AS burst,
+       CAST(COALESCE(o.weight, k.weight, 0) AS BIGINT) AS weight, CAST(COALESCE(o.depth, k.depth, 0) AS BIGINT) AS depth,
+       CAST(COALESCE(o.on_full, k.on_full, '') AS TEXT) AS on_full, CAST(COALESCE(o.ordered, k.ordered, '') AS TEXT) AS ordered,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+JOIN k ON k.kind = e.value->>0
 LEFT JOIN LATERAL (
-    SELECT x.running, x.starts, x.period, x.burst, x.weight FROM sqluice_limits AS x
+    SELECT x.running, x.starts, x.period, x.burst, x.weight, x.depth, x.on_full, x.ordered FROM sqluice_limits AS x
     WHERE x.scope = 'kind' AND x.name = e.value->>0 AND x.limit_key = e.value->>1 LIMIT 1
 ) AS o ON true
-LEFT JOIN LATERAL (
-    SELECT y.running, y.starts, y.period, y.burst, y.weight, y.set_at FROM sqluice_limits AS y
-    WHERE y.scope = 'kind' AND y.name = e.value->>0 AND y.limit_key = '' LIMIT 1
-) AS a ON true
-LEFT JOIN LATERAL (
-    SELECT z.running, z.starts, z.period, z.burst, z.weight FROM sqluice_declared_limits AS z WHERE z.kind = e.value->>0 LIMIT 1
-) AS d ON true
 LEFT JOIN LATERAL (
     SELECT u.paid_until, u.closed_until FROM sqluice_limit_keys AS u
     WHERE u.scope = 'kind' AND u.name = e.value->>0 AND u.limit_key = e.value->>1 LIMIT 1
@@ -278,14 +285,13 @@ SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT) FROM j
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
 
 -- name: SetLanes :exec
--- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
-INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), COALESCE((
-    SELECT j.priority FROM sqluice_jobs AS j
-    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = @queue
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), CAST(e.value->>2 AS BIGINT)
+-- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
+-- jobs. The smallest one keeps what the lane has.
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
+SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority;
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = excluded.held,
+    priority = CASE WHEN excluded.priority > -32768 THEN excluded.priority ELSE sqluice_lanes.priority END;
 
 -- name: DeleteEmptyLanes :execrows
 -- DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
@@ -296,11 +302,15 @@ DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
       AND j.limit_key = sqluice_lanes.limit_key AND j.queue = sqluice_lanes.queue LIMIT 1 OFFSET 0);
 
 -- name: DeleteIdleLimitKeys :execrows
--- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
--- wait for rows that are locked (on SQLite none are).
+-- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start, closing or
+-- failed job counts. It does not wait for rows that are locked (on SQLite none are).
 DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
     SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= @now AND k.closed_until <= @now
+      AND NOT EXISTS (
+        SELECT 1 FROM sqluice_jobs AS p
+        WHERE k.passed_id > 0 AND p.kind = k.name AND p.limit_key = k.limit_key AND p.limit_key IS NOT NULL
+          AND p.status = 'failed' LIMIT 1 OFFSET 0)
       AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
       AND NOT EXISTS (
         SELECT 1 FROM sqluice_jobs AS r

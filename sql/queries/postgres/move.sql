@@ -70,19 +70,19 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportLimits :execrows
 -- ImportLimits adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT),
-       CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT), CAST(e.value->>8 AS BIGINT)
+       CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT), CAST(e.value->>8 AS BIGINT), e.value->>9, e.value->>10, CAST(e.value->>11 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportLimitKeys :execrows
 -- ImportLimitKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until)
-SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until, passed_id)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportLanes :execrows
 -- ImportLanes adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);

@@ -6,7 +6,7 @@ UPDATE sqluice_jobs SET updated_at = @now, status = 'cancelled', finished_at = @
                 last_error = 'not started by ' || strftime('%Y-%m-%dT%H:%M:%SZ', start_by / 1000000, 'unixepoch')
 WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
   AND start_by <= @now AND COALESCE(status, '') IN ('scheduled', 'waiting', 'pending')
-RETURNING id, queue, kind, unique_key;
+RETURNING id, queue, kind, unique_key, limit_key;
 
 -- name: RecordExpiredJobs :exec
 -- RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.

@@ -72,10 +72,9 @@ WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(@queues AS TEXT)) AS q));
 
 -- name: LockLanes :many
--- LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all).
-SELECT l.kind, l.limit_key, l.queue FROM json_each(CAST(@keys AS TEXT)) AS k
-CROSS JOIN sqluice_lanes AS l ON l.kind = k.value->>0 AND l.limit_key = k.value->>1
-ORDER BY l.kind, l.limit_key, l.queue;
+-- LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite it lists none, as the transaction
+-- locks all: no kind is empty).
+SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l WHERE l.kind = '' AND l.limit_key = CAST(@keys AS TEXT);
 
 -- name: WakeLanes :execrows
 -- WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
@@ -96,7 +95,8 @@ WHERE kind = @kind AND (limit_key = sqlc.narg('limit_key') OR sqlc.narg('limit_k
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, CAST(@now AS BIGINT) FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
-    priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END;
+    priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END
+WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.priority < excluded.priority;
 
 -- name: ListReadyLanes :many
 -- ListReadyLanes lists up to n ready lanes of a queue and of kinds, a JSON list: by priority, the highest first, then the longest ready first.
@@ -127,11 +127,11 @@ WHERE EXISTS (SELECT 1 FROM sqluice_lanes AS e WHERE e.queue = q.value AND e.kin
 
 -- name: HasWaitingJobs :one
 -- HasWaitingJobs counts the pairs of a queue and a kind, of two JSON lists, that have a waiting job that is not set aside and are not paused. It leaves out lanes
--- that are ready only after until.
+-- that are ready only after until, and sequences that are held.
 SELECT COUNT(*) AS kinds FROM json_each(CAST(@queues AS TEXT)) AS q CROSS JOIN json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_lanes AS l JOIN sqluice_jobs AS j ON j.kind = l.kind AND j.limit_key = l.limit_key AND j.queue = l.queue AND j.status = 'waiting'
-    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(@until AS BIGINT)
+    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(@until AS BIGINT) AND (l.held = 0 OR l.ready_at IS NOT NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0))
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value));
 
@@ -150,22 +150,28 @@ CROSS JOIN sqluice_limit_keys AS k ON k.scope = 'kind' AND k.name = e.value->>0 
 -- ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
 -- or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
 -- limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
+WITH k AS (
+    SELECT n.kind, a.set_at, COALESCE(a.running, d.running) AS running, COALESCE(a.starts, d.starts) AS starts, COALESCE(a.period, d.period) AS period, COALESCE(a.burst, d.burst) AS burst,
+           COALESCE(a.weight, d.weight) AS weight, COALESCE(a.depth, d.depth) AS depth, COALESCE(a.on_full, d.on_full) AS on_full, COALESCE(a.ordered, d.ordered) AS ordered
+    FROM (SELECT DISTINCT i.value->>0 AS kind FROM json_each(CAST(@keys AS TEXT)) AS i) AS n
+    LEFT JOIN sqluice_limits AS a ON a.scope = 'kind' AND a.name = n.kind AND a.limit_key = ''
+    LEFT JOIN sqluice_declared_limits AS d ON d.kind = n.kind
+    LIMIT CAST(9223372036854775807 AS BIGINT) /* once for each kind, and not for each key */
+)
 SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
         WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
-       CAST(CASE WHEN e.value->>1 = '' AND a.set_at IS NOT NULL THEN (
-           SELECT COUNT(*) FROM sqluice_jobs AS n WHERE n.status = 'running' AND n.finished_at IS NULL AND n.limit_key IS NULL AND n.kind = e.value->>0
+       CAST(CASE WHEN e.value->>1 = '' AND k.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = e.value->>0
        ) ELSE 0 END AS BIGINT) AS keyless,
-       CAST(COALESCE(o.running, a.running, d.running, 0) AS BIGINT) AS running,
-       CAST(COALESCE(o.starts, a.starts, d.starts, 0) AS BIGINT) AS starts,
-       CAST(COALESCE(o.period, a.period, d.period, 0) AS BIGINT) AS period,
-       CAST(COALESCE(o.burst, a.burst, d.burst, 0) AS BIGINT) AS burst,
-       CAST(COALESCE(o.weight, a.weight, d.weight, 0) AS BIGINT) AS weight,
+       CAST(COALESCE(o.running, k.running, 0) AS BIGINT) AS running, CAST(COALESCE(o.starts, k.starts, 0) AS BIGINT) AS starts,
+       CAST(COALESCE(o.period, k.period, 0) AS BIGINT) AS period, CAST(COALESCE(o.burst, k.burst, 0) AS BIGINT) AS burst,
+       CAST(COALESCE(o.weight, k.weight, 0) AS BIGINT) AS weight, CAST(COALESCE(o.depth, k.depth, 0) AS BIGINT) AS depth,
+       CAST(COALESCE(o.on_full, k.on_full, '') AS TEXT) AS on_full, CAST(COALESCE(o.ordered, k.ordered, '') AS TEXT) AS ordered,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
 FROM json_each(CAST(@keys AS TEXT)) AS e
+CROSS JOIN k ON k.kind = e.value->>0
 LEFT JOIN sqluice_limits AS o ON o.scope = 'kind' AND o.name = e.value->>0 AND o.limit_key = e.value->>1
-LEFT JOIN sqluice_limits AS a ON a.scope = 'kind' AND a.name = e.value->>0 AND a.limit_key = ''
-LEFT JOIN sqluice_declared_limits AS d ON d.kind = e.value->>0
 LEFT JOIN sqluice_limit_keys AS t ON t.scope = 'kind' AND t.name = e.value->>0 AND t.limit_key = e.value->>1;
 
 -- name: ListLaneJobs :many
@@ -205,14 +211,13 @@ SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3 FROM json_each(CAST(@i
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
 
 -- name: SetLanes :exec
--- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time], are ready again, and the priorities of their next jobs.
-INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), COALESCE((
-    SELECT j.priority FROM sqluice_jobs AS j
-    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = @queue
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), e.value->>2
+-- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
+-- jobs. The smallest one keeps what the lane has.
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
+SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), e.value->>4, e.value->>2, e.value->>3
 FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority;
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = excluded.held,
+    priority = CASE WHEN excluded.priority > -32768 THEN excluded.priority ELSE sqluice_lanes.priority END;
 
 -- name: DeleteEmptyLanes :execrows
 -- DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
@@ -223,11 +228,15 @@ DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
       AND j.limit_key = sqluice_lanes.limit_key AND j.queue = sqluice_lanes.queue LIMIT 1 OFFSET 0);
 
 -- name: DeleteIdleLimitKeys :execrows
--- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start or closing counts. It does not
--- wait for rows that are locked (on SQLite none are).
+-- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start, closing or
+-- failed job counts. It does not wait for rows that are locked (on SQLite none are).
 DELETE FROM sqluice_limit_keys WHERE (scope, name, limit_key) IN (
     SELECT k.scope, k.name, k.limit_key FROM sqluice_limit_keys AS k
     WHERE k.paid_until <= @now AND k.closed_until <= @now
+      AND NOT EXISTS (
+        SELECT 1 FROM sqluice_jobs AS p
+        WHERE k.passed_id > 0 AND p.kind = k.name AND p.limit_key = k.limit_key AND p.limit_key IS NOT NULL
+          AND p.status = 'failed' LIMIT 1 OFFSET 0)
       AND NOT EXISTS (SELECT 1 FROM sqluice_lanes AS l WHERE k.scope = 'kind' AND l.kind = k.name AND l.limit_key = k.limit_key LIMIT 1 OFFSET 0)
       AND NOT EXISTS (
         SELECT 1 FROM sqluice_jobs AS r

@@ -61,18 +61,19 @@ FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportLimits :execrows
 -- ImportLimits adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, set_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7, e.value->>8
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7, e.value->>8, e.value->>9,
+       e.value->>10, e.value->>11
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportLimitKeys :execrows
 -- ImportLimitKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
+INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until, closed_until, passed_id)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportLanes :execrows
 -- ImportLanes adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
+INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5
 FROM json_each(CAST(@items AS TEXT)) AS e;
