@@ -15,7 +15,8 @@ import (
 )
 
 // laneLimits kills processes and stops them for a while, and restarts PostgreSQL's server, while jobs with limit keys are added and run, fail,
-// and throttle their keys. No more jobs of a key run at once than its limit allows, and no more start in any time, whatever process dies.
+// and throttle their keys. No more jobs of a key run at once than its limit allows, no more start in any time, and jobs in order stay so,
+// whatever process dies.
 // Each end makes the jobs start that wait for it: no worker ever has to mend a lane, and no job is left waiting.
 func laneLimits() lane {
 	return lane{number: 17, name: "limits", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
@@ -62,13 +63,15 @@ var declaredLimit = jobs.LimitValues{Running: 2}
 
 // limitOf returns the limit of a key.
 func limitOf(n int) jobs.LimitValues {
-	switch n % 4 {
+	switch n % 5 {
 	case 1:
 		return jobs.LimitValues{Running: 1}
 	case 2:
 		return jobs.LimitValues{Rate: jobs.Per(1, 10*time.Millisecond), Burst: 3}
 	case 3:
 		return jobs.LimitValues{Running: 3, Rate: jobs.Per(1, 5*time.Millisecond), Burst: 5}
+	case 4:
+		return jobs.LimitValues{Ordered: true, OnFail: jobs.OnFailSkip}
 	default:
 		return declaredLimit
 	}
@@ -76,7 +79,10 @@ func limitOf(n int) jobs.LimitValues {
 
 // boundOf returns a limit as the checker takes it.
 func boundOf(v jobs.LimitValues) history.Bound {
-	b := history.Bound{Running: v.Running, Burst: v.Burst}
+	b := history.Bound{Running: v.Running, Burst: v.Burst, Ordered: v.Ordered}
+	if v.Ordered {
+		b.Running = 1
+	}
 	if v.Rate.Starts > 0 {
 		b.Every = v.Rate.Period / time.Duration(v.Rate.Starts)
 	}

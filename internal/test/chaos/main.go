@@ -22,7 +22,7 @@ import (
 
 // lanes are all lanes. A new one is a file with its function and a line here.
 func lanes() []lane {
-	return []lane{laneKill(), laneZombie(), laneFaults(), lanePower(), laneDisk(), laneForeign(), laneNetwork(), laneClocks(), lanePoison(), laneUpgrade(), laneStop(), laneKillMany(), laneFirstUse(), laneSchedules(), laneEncryption(), laneVersions(), laneLimits()}
+	return []lane{laneKill(), laneZombie(), laneFaults(), lanePower(), laneDisk(), laneForeign(), laneNetwork(), laneClocks(), lanePoison(), laneUpgrade(), laneStop(), laneKillMany(), laneFirstUse(), laneSchedules(), laneEncryption(), laneVersions(), laneLimits(), laneRate()}
 }
 
 // roleVariable holds the role, as JSON, of a process that a lane started.

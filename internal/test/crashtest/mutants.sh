@@ -251,6 +251,21 @@ postgres_idle() { change sql/control/postgres/transaction.sql "s/'idle_in_transa
 # The notification of a committed enqueue.
 postgres_doorbell() { change jobs/postgres/transact.go 's/if !t\.store\.conns\.options\.silent \&\& /if false \&\& /'; }
 
+# The number of running jobs of a limit key.
+limit_running() { change internal/queue/limits/room.go 's/^\t\ts\.room = min\(s\.room, max\(0, s\.Running-s\.Active\)\)$/\t\ts.room = min(s.room, max(0, s.Running))/'; }
+
+# The tokens of a rate: each claim has one more.
+limit_rate() { change internal/queue/limits/room.go 's/return \(now \+ b\.most\(\) - b\.paid\(now\)\) \/ b\.interval\(\)/return 1 + (now+b.most()-b.paid(now))\/b.interval()/'; }
+
+# An end makes the lanes of its key ready.
+limit_wake() { change internal/queue/lifecycle/lanes.go 's/^\tif len\(ended\) > 0 \{.*$/\tif len(ended) < 0 {/'; }
+
+# The scheduled job that comes before all waiting ones of its sequence.
+sequence_first() { change internal/queue/lifecycle/sequences.go 's/ \|\| s\.Scheduled\(\) != 0//'; }
+
+# The failed job that holds its sequence.
+sequence_hold() { change internal/queue/lifecycle/sequences.go 's/^\tif s\.HeldBy\(ordered\) != 0 \|\| /\tif /'; }
+
 # tests are the packages and tests that must catch a mutant.
 tests() {
     case $1 in
@@ -267,6 +282,11 @@ tests() {
     unique_index) echo ./jobs/sqlite -run '^TestConformance$/^Unique$' ;;
     postgres_unique_index) echo ./jobs/postgres -run '^TestConformance$/^Unique$' ;;
     debounce_order) echo ./jobs/sqlite -run '^TestConformance$/^UniqueModes$/DebounceThatWaited' ;;
+    limit_running) echo ./jobs/sqlite -run '^TestConformance$/^Limits$/(AtMostRunning|ByPlainSQL)' ;;
+    limit_rate) echo ./jobs/sqlite -run '^TestConformance$/^Limits$/RateInEveryWindow' ;;
+    limit_wake) echo chaos -lane 17 -engine sqlite -scale 0.1 ;;
+    sequence_first) echo ./jobs/sqlite -run '^TestConformance$/^Sequences$/ARetryHoldsTheRest' ;;
+    sequence_hold) echo ./jobs/sqlite -run '^TestConformance$/^Sequences$/AFailureHolds' ;;
     unknown_end) echo ./jobs/sqlite -run TestAnEndOfUnknownOutcomeIsWrittenAgain ;;
     last_chance) echo ./jobs/sqlite -run '^TestConformance$/Rescue/LastChancesOneAtATime' ;;
     forget_errors | forget_status) echo ./jobs/sqlite -run '^TestConformance$/^Forget$' ;;
@@ -294,7 +314,8 @@ tests() {
     esac
 }
 all='fence attempt finish_status manage_status boot_check dead_claims early_claims immediate_lock
-unique_index debounce_order unknown_end last_chance newer_version unable_charged declared_once late_ticks forget_errors forget_status rekey_results postgres_unique_index postgres_clock
+unique_index debounce_order unknown_end last_chance newer_version unable_charged declared_once late_ticks forget_errors forget_status rekey_results
+limit_running limit_rate limit_wake sequence_first sequence_hold postgres_unique_index postgres_clock
 postgres_fence postgres_attempt postgres_status postgres_claim_unlocked postgres_claim_waits postgres_dead_claims
 postgres_early_claims postgres_renewal_waits postgres_rescue_unlocked postgres_rescue_fence postgres_busy_loop postgres_settle
 postgres_migrators postgres_locks postgres_settling postgres_outcome postgres_standby postgres_standby_found

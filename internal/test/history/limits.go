@@ -12,9 +12,11 @@ type Bound struct {
 	Running int           // the most jobs at once
 	Every   time.Duration // the time of one start of the rate
 	Burst   int           // the most starts at one time; 0: one
+	Ordered bool          // one by one, in the order of the ids
 }
 
-// CheckLimits returns the moments at which more jobs of a limit key ran than its bound allows, and the times in which more were started.
+// CheckLimits returns the moments at which more jobs of a limit key ran than its bound allows, the times in which more were started, and the
+// starts after those of later jobs where they run in order.
 //
 // An attempt certainly held its place from its start until its handler's return if its end was committed: then no other worker took the
 // job meanwhile. Of an attempt without a committed end, whose process may have lost the job before, only the start counts. A start is
@@ -42,8 +44,17 @@ func CheckLimits(events []Event, bounds map[string]Bound) (faults []string) {
 			h.ended = true
 		}
 	}
+	acked := map[int64]int64{}
+	for _, e := range events {
+		if e.What == Acked {
+			acked[e.Job] = e.At
+		}
+	}
 	for key, list := range keys {
 		bound := bounds[key]
+		if bound.Ordered {
+			faults = append(faults, outOfOrder(key, list, acked)...)
+		}
 		if bound.Running > 0 {
 			faults = append(faults, overlaps(key, list, bound.Running)...)
 		}
@@ -99,6 +110,26 @@ func tooSoon(key string, list []*held, bound Bound) (faults []string) {
 		if n := int64(i - first + 1); (n-burst)*every > list[i].claimed-list[first].claimed {
 			faults = append(faults, fmt.Sprintf("%d jobs of the key %q were started in %s, not at most %d and one each %s: attempt %d of job %d is the last of them",
 				n, key, time.Duration(list[i].claimed-list[first].claimed)*time.Microsecond, burst, bound.Every, list[i].number, list[i].job))
+		}
+	}
+	return faults
+}
+
+// outOfOrder returns the starts of jobs of a key that were claimed after the start of a job with a later id, although the enqueue of the
+// earlier one had been acknowledged before that was claimed.
+func outOfOrder(key string, list []*held, acked map[int64]int64) (faults []string) {
+	first := map[int64]*held{} // the first start of each job
+	for _, h := range list {
+		if f := first[h.job]; f == nil || h.claimed < f.claimed {
+			first[h.job] = h
+		}
+	}
+	for _, later := range first {
+		for _, h := range list {
+			at, known := acked[h.job]
+			if h.job < later.job && known && at < later.claimed && h.claimed > later.from {
+				faults = append(faults, fmt.Sprintf("attempt %d of job %d of the key %q was started after job %d, which comes later", h.number, h.job, key, later.job))
+			}
 		}
 	}
 	return faults

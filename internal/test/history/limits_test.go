@@ -20,6 +20,14 @@ func limited(job int64, number int, from, returned int64, ended bool) []Event {
 	return list
 }
 
+// acks returns the acknowledgements of the enqueues of jobs.
+func acks(jobs ...int64) (list []Event) {
+	for _, job := range jobs {
+		list = append(list, Event{What: Acked, Job: job, At: 1})
+	}
+	return list
+}
+
 func TestLimits(t *testing.T) {
 	every := time.Duration(10) * time.Microsecond
 	other := "other"
@@ -46,6 +54,10 @@ func TestLimits(t *testing.T) {
 		"a second burst after a pause":   {slices.Concat(limited(1, 1, 10, 0, false), limited(2, 1, 10, 0, false), limited(3, 1, 90, 0, false), limited(4, 1, 90, 0, false)), Bound{Every: every, Burst: 2}, ""},
 		"a retry pays":                   {slices.Concat(limited(1, 1, 10, 0, false), limited(1, 2, 11, 0, false)), Bound{Every: every}, "attempt 2 of job 1"},
 		"a late call of an early claim":  {[]Event{{What: Start, Job: 1, Attempt: 1, At: 19, Claimed: 10, Limit: new("k")}, {What: Start, Job: 2, Attempt: 1, At: 20, Claimed: 20, Limit: new("k")}}, Bound{Every: every}, ""},
+		"in order":                       {slices.Concat(acks(1, 2), limited(1, 1, 10, 0, false), limited(1, 2, 20, 25, true), limited(2, 1, 30, 40, true)), Bound{Ordered: true}, ""},
+		"the later one first":            {slices.Concat(acks(1, 2), limited(2, 1, 10, 20, true), limited(1, 1, 30, 40, true)), Bound{Ordered: true}, "attempt 1 of job 1 of the key \"k\" was started after job 2"},
+		"a retry after the later one":    {slices.Concat(acks(1, 2), limited(1, 1, 10, 0, false), limited(2, 1, 20, 30, true), limited(1, 2, 40, 50, true)), Bound{Ordered: true}, "attempt 2 of job 1"},
+		"a late enqueue":                 {slices.Concat(limited(2, 1, 10, 20, true), []Event{{What: Acked, Job: 1, At: 15}}, limited(1, 1, 30, 40, true)), Bound{Ordered: true}, ""},
 		"no bound":                       {slices.Concat(limited(1, 1, 10, 20, true), limited(2, 1, 10, 20, true)), Bound{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
