@@ -33,7 +33,7 @@ func drainLimited(limit string, slots int) func(context.Context, running) (figur
 			return figures{}, err
 		}
 		t := r.task(roleDrain)
-		t.Ahead, t.Concurrency = -1, slots
+		t.Ahead, t.Concurrency, t.Limit = -1, slots, limit
 		return r.drain(ctx, 1, t)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sqluice/sqluice/bench/node"
 )
@@ -22,7 +23,7 @@ func nodePeers() []contender {
 	const once = "settings have no part in an insert: see the best ones"
 	const slow = "it runs one job at a time, and would take longer than a run may"
 	graphile := nodePeer("Graphile Worker", "graphile-worker", "graphile")
-	graphile.slots = 24
+	graphile.slots, graphile.can = 24, append(slices.Clone(nodeRoles), roleLimited)
 	graphileDefault := graphile
 	graphileDefault.settings, graphileDefault.slots, graphileDefault.share = "default", 1, 10
 	graphileDefault.without = map[string]string{
@@ -30,7 +31,7 @@ func nodePeers() []contender {
 		handlersShort: slow, handlersMiddle: slow, handlersLong: slow,
 	}
 	boss := nodePeer("pg-boss", "pg-boss", "pgboss")
-	boss.slots = 2000
+	boss.slots, boss.can = 2000, append(slices.Clone(nodeRoles), roleLimited)
 	bossDefault := boss
 	bossDefault.settings, bossDefault.slots = "default", 1
 	// A worker takes one job each 2 seconds: 50 a second would never be served, and 100,000 would take two days.

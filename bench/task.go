@@ -16,7 +16,7 @@ type task struct {
 	Rate        float64       // of rolePaced and roleLatency: jobs a second
 	Batch       int           // of rolePaced: jobs added by one call; 1 when 0
 	Hold        time.Duration // the duration of a handler
-	Limit       string        // of roleLimited
+	Limit       string        // of roleLimited, and of the drain after it
 	Ahead       int           // of a drain by sqluice: Config.Ahead
 	For         time.Duration // the duration of roleIdle
 	Profile     string        // where this program writes a CPU profile, if anywhere

@@ -76,6 +76,7 @@ func workloads() []workload {
 		{name: "drain, counts", needs: []string{roleBulk, roleDrain, roleUncounted}, share: 1, long: true, alone: true, lines: []variant{
 			{"without counts", drainUncounted}, {"with counts", drainBy(1)},
 		}},
+		{name: "drain, 1,000 keys of 2", needs: []string{roleDrain, roleLimited}, share: 1, long: true, lines: simply(drainLimited(limitKeys, 200))},
 		{name: "drain, limits", needs: []string{roleDrain, roleLimited}, share: 1, long: true, alone: true, lines: limitLines()},
 		{name: "claims", engines: []string{onPostgreSQL}, needs: []string{roleClaims}, share: 1, long: true, alone: true, lines: besides(claims(roleClaims))},
 		{name: "claims, ClaimJobs alone", engines: []string{onPostgreSQL}, needs: []string{roleClaimStatements}, share: 1, long: true, alone: true, lines: besides(claims(roleClaimStatements))},
