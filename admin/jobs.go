@@ -197,8 +197,11 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	a := answer{status: http.StatusCreated, body: newjob.Receipt(added), location: fmt.Sprint("/jobs/", added.ID)}
-	if added.Existed {
+	if added.Existed || added.Dropped {
 		a.status = http.StatusOK
+	}
+	if added.Dropped {
+		a.location = ""
 	}
 	return a, nil
 }

@@ -80,11 +80,15 @@ type limitRequest struct {
 	Rate    json.RawMessage `json:"rate"`
 	Burst   int             `json:"burst"`
 	Weight  int             `json:"weight"`
+	Depth   int             `json:"depth"`
+	OnFull  jobs.OnFull     `json:"on_full"`
+	Ordered bool            `json:"ordered"`
+	OnFail  jobs.OnFail     `json:"on_fail"`
 }
 
 // values returns the bounds.
 func (q limitRequest) values() (jobs.LimitValues, error) {
-	v := jobs.LimitValues{Running: q.Running, Burst: q.Burst, Weight: q.Weight}
+	v := jobs.LimitValues{Running: q.Running, Burst: q.Burst, Weight: q.Weight, Depth: q.Depth, OnFull: q.OnFull, Ordered: q.Ordered, OnFail: q.OnFail}
 	if q.Rate == nil {
 		return v, nil
 	}
@@ -129,6 +133,18 @@ func (h *Handler) deleteLimit(r *http.Request) (answer, error) {
 	return answer{body: limitChange{Changed: deleted}}, limitFault(err)
 }
 
+func (h *Handler) resumeSequence(r *http.Request) (answer, error) {
+	var q struct {
+		Kind string `json:"kind"`
+		Key  string `json:"key"`
+	}
+	if err := decode(r, &q); err != nil {
+		return answer{}, err
+	}
+	resumed, err := h.client.ResumeSequence(r.Context(), q.Kind, q.Key)
+	return answer{body: limitChange{Changed: resumed}}, limitFault(err)
+}
+
 // limitFault names the invalid field of a limit as the contract does.
 func limitFault(err error) error {
 	invalid := (*jobs.InvalidError)(nil)
@@ -137,7 +153,7 @@ func limitFault(err error) error {
 	}
 	names := map[string]string{
 		"limit key": "key", "first key": "from", "running of the limit": "running", "starts of the rate": "rate.starts", "period of the rate": "rate.period_ns",
-		"burst of the limit": "burst", "weight of the limit": "weight", "limit": "running",
+		"burst of the limit": "burst", "weight of the limit": "weight", "limit": "running", "depth of the limit": "depth", "on-full of the limit": "on_full", "order of the limit": "ordered", "on-fail of the limit": "on_fail",
 	}
 	field, known := names[invalid.Field]
 	if !known {

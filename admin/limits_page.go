@@ -135,10 +135,13 @@ func (h *Handler) limitForm(_ http.ResponseWriter, r *http.Request) (*view, flas
 		}
 		return nil, flash{OK: true, Text: fmt.Sprintf("The limit for %s is deleted: what programs declare applies again.", line.Name())}, err
 	}
+	if field("do") == "resume" {
+		return h.sequenceForm(r, line)
+	}
 	for _, number := range []struct {
 		name  string
 		value *int
-	}{{"running", &line.Running}, {"burst", &line.Burst}, {"weight", &line.Weight}} {
+	}{{"running", &line.Running}, {"burst", &line.Burst}, {"weight", &line.Weight}, {"depth", &line.Depth}} {
 		text := field(number.name)
 		if text == "" {
 			continue
@@ -149,6 +152,8 @@ func (h *Handler) limitForm(_ http.ResponseWriter, r *http.Request) (*view, flas
 		}
 		*number.value = n
 	}
+	line.OnFail, line.OnFull = jobs.OnFail(field("order")), jobs.OnFull(field("full"))
+	line.Ordered = line.OnFail != ""
 	if text := field("rate"); text != "" {
 		var err error
 		if line.Rate, err = ratetext.Parse(text); err != nil {
@@ -164,4 +169,16 @@ func (h *Handler) limitForm(_ http.ResponseWriter, r *http.Request) (*view, flas
 		text += " " + strings.ToUpper(name.String()[:1]) + name.String()[1:]
 	}
 	return nil, flash{OK: true, Text: text}, limitFault(err)
+}
+
+// sequenceForm lets the jobs of a key go on that a failed one holds.
+func (h *Handler) sequenceForm(r *http.Request, line limitLine) (*view, flash, error) {
+	resumed, err := h.client.ResumeSequence(r.Context(), line.Kind, line.Key)
+	switch {
+	case err != nil:
+		return nil, flash{}, limitFault(err)
+	case !resumed:
+		return nil, flash{Text: "No failed job holds the sequence any more."}, nil
+	}
+	return nil, flash{OK: true, Text: "The sequence goes on with the next job."}, nil
 }

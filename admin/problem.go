@@ -116,6 +116,9 @@ func newProblem(err error) *problem {
 	if refused := (*jobs.RefusedError)(nil); errors.As(err, &refused) {
 		return &problem{Status: http.StatusConflict, Code: "refused", Detail: err.Error()}
 	}
+	if full := (*jobs.FullError)(nil); errors.As(err, &full) {
+		return &problem{Status: http.StatusConflict, Code: "backlog-full", Detail: full.Error()}
+	}
 	if schema := (*jobs.SchemaError)(nil); errors.As(err, &schema) {
 		return &problem{Status: http.StatusServiceUnavailable, Code: "schema", Detail: schema.Error()}
 	}

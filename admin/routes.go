@@ -47,6 +47,7 @@ func routes() []route {
 		{http.MethodPut, "/limits", (*Handler).setLimit},
 		{http.MethodDelete, "/limits", (*Handler).deleteLimit},
 		{http.MethodGet, "/limits/keys", (*Handler).limitKeys},
+		{http.MethodPost, "/limits/resume", (*Handler).resumeSequence},
 		{http.MethodGet, "/schedules", (*Handler).listSchedules},
 		{http.MethodGet, "/schedules/{name}", (*Handler).getSchedule},
 		{http.MethodPut, "/schedules/{name}", (*Handler).putSchedule},

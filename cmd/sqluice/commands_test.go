@@ -39,6 +39,8 @@ func commandTests() tests {
 		"Limits":                                       limitsLive,
 		"LimitsOfADryRun":                              limitsDryRun,
 		"KeysOfLimits":                                 limitsKeys,
+		"LimitsInOrder":                                limitsOrdered,
+		"DepthOfLimits":                                limitsDepth,
 	}
 }
 

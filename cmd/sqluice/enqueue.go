@@ -226,7 +226,14 @@ func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, op
 			if receipt.Replaced {
 				answer["replaced"] = true
 			}
+			if receipt.Dropped {
+				answer["dropped"] = true
+			}
 			return a.printJSON(answer)
+		}
+		if receipt.Dropped {
+			a.printError("as many jobs of the limit key wait as may: no job was added")
+			return nil
 		}
 		a.print("%d", receipt.ID)
 		switch {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -27,7 +28,7 @@ func (a *app) limitsCommand() *cobra.Command {
 		RunE:    a.onClient(func(ctx context.Context, c *jobs.Client, _ []string) error { return a.limits(ctx, c, asJSON) }),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
-	cmd.AddCommand(a.limitsSetCommand(), a.limitsDeleteCommand(), a.limitsKeysCommand())
+	cmd.AddCommand(a.limitsSetCommand(), a.limitsDeleteCommand(), a.limitsResumeCommand(), a.limitsKeysCommand())
 	return cmd
 }
 
@@ -74,7 +75,7 @@ func runningText(l jobs.LimitInfo) string {
 	return text
 }
 
-// rateText returns the rate, the burst and the weight of a limit.
+// rateText returns the rate, the burst, the weight, the depth and the order of a limit.
 func rateText(v jobs.LimitValues) string {
 	text := cmp.Or(ratetext.Text(v.Rate), "any number")
 	if v.Burst > 1 {
@@ -82,6 +83,12 @@ func rateText(v jobs.LimitValues) string {
 	}
 	if v.Weight > 1 {
 		text += ", weight " + strconv.Itoa(v.Weight)
+	}
+	if v.Depth > 0 {
+		text += ", depth " + strconv.Itoa(v.Depth) + ", on full " + string(v.OnFull)
+	}
+	if v.Ordered {
+		text += ", in order, on fail " + string(v.OnFail)
 	}
 	return text
 }
@@ -160,6 +167,10 @@ func nextStart(now time.Time, k inspect.LimitKeyInfo) string {
 		return "when a job of the key ends"
 	case limitplace.Slot:
 		return "when a slot is free"
+	case limitplace.Held:
+		return fmt.Sprintf("held: job %d has failed", k.HeldBy)
+	case limitplace.First:
+		return fmt.Sprintf("after job %d, which is scheduled", k.Next)
 	}
 	return "-"
 }
@@ -168,4 +179,5 @@ func nextStart(now time.Time, k inspect.LimitKeyInfo) string {
 var limitFields = map[string]string{
 	"kind": "KIND", "limit key": "KEY", "queue": "--queue", "running of the limit": "--running", "starts of the rate": "starts of --rate",
 	"period of the rate": "time of --rate", "rate": "--rate", "burst of the limit": "--burst", "weight of the limit": "--weight", "first key": "--from",
+	"depth of the limit": "--depth", "on-full of the limit": "--on-full", "order of the limit": "--ordered", "on-fail of the limit": "--on-fail",
 }

@@ -22,6 +22,9 @@ all jobs of the kind together, with --queue for all jobs of a queue. A job start
 The limit counts before the one that programs declare, until "sqluice limits delete". The next claim obeys it: when it is lower,
 jobs that run go on, and none starts until there is room.
 
+With --ordered the jobs of a key run one by one in the order of their ids. A job that has failed for good holds those behind it, until it is
+retried or deleted, or "sqluice limits resume" goes on without it. --on-fail skip goes on by itself, and --on-fail cancel cancels them.
+
 --dry-run shows the jobs that the limit would count, and the starts that it would allow, and changes nothing.`
 
 // limitAnswer is the answer to a change of a limit.
@@ -40,7 +43,7 @@ func (a *app) limitsSetCommand() *cobra.Command {
 	var v jobs.LimitValues
 	var dryRun, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "set (KIND [KEY] | KIND --total | --queue NAME) [--running N] [--rate N/TIME [--burst N]] [--weight N]",
+		Use:   "set (KIND [KEY] | KIND --total | --queue NAME) [--running N] [--rate N/TIME [--burst N]] [--weight N] [--depth N [--on-full refuse|drop]] [--ordered [--on-fail hold|skip|cancel]]",
 		Short: "Set the limit of a kind, of one key or of a queue",
 		Long:  limitsSetHelp,
 		Example: "  sqluice limits set charge --running 2 --rate 10/s --burst 20\n  sqluice limits set charge acme --rate 100/m --dry-run\n" +
@@ -54,6 +57,10 @@ func (a *app) limitsSetCommand() *cobra.Command {
 	flags.Var(&rateValue{&v.Rate}, "rate", "the most starts of a key: `N/TIME`, such as 10/s, 100/m, 5/30s or 1000/d")
 	flags.Var(&intValue{&v.Burst, 1, jobtype.MaxStarts}, "burst", "with --rate: the most starts at one time after a rest")
 	flags.Var(&intValue{&v.Weight, 1, jobtype.MaxWeight}, "weight", "the jobs of a key that a claim starts before it turns to the next key")
+	flags.Var(&intValue{&v.Depth, 1, jobtype.MaxBacklog}, "depth", "the most jobs of a key that have not started")
+	flags.StringVar((*string)(&v.OnFull), "on-full", "", "with --depth: what an enqueue beyond it does, `refuse|drop`; without it refuse")
+	flags.BoolVar(&v.Ordered, "ordered", false, "run the jobs of a key one by one, in the order of their ids")
+	flags.StringVar((*string)(&v.OnFail), "on-fail", "", "with --ordered: what a failed job does to those behind it, `hold|skip|cancel`; without it hold")
 	place.flags(flags)
 	flags.BoolVar(&dryRun, "dry-run", false, "show what the limit would do, and change nothing")
 	jsonFlag(flags, &asJSON)
@@ -62,7 +69,7 @@ func (a *app) limitsSetCommand() *cobra.Command {
 			return err
 		}
 		if v == (jobs.LimitValues{}) {
-			return usagef("give --running, --rate or --weight")
+			return usagef("give --running, --rate, --weight, --depth or --ordered")
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
 			if _, err := a.unknownNames(ctx, c, place.Kind, place.Queue); err != nil {

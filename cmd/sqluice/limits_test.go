@@ -160,9 +160,17 @@ func TestFaultsOfLimits(t *testing.T) {
 	c.ok("up")
 	for args, texts := range map[string][]string{
 		"set":                                 {"KIND is missing"},
-		"set k":                               {"--running, --rate or --weight"},
+		"set k":                               {"--running, --rate, --weight, --depth or --ordered"},
 		"set k --weight 1001 --running 1":     {`--weight "1001"`, "from 1 to 1000"},
 		"set k --total --weight 2":            {"--weight 2", "only the keys of a kind"},
+		"set k --total --ordered":             {"--ordered", "only the jobs of a key"},
+		"set k --total --depth 3":             {"--depth 3", "only the jobs of a key"},
+		"set k --ordered --running 2":         {"--running 2", "in order"},
+		"set k --ordered --on-fail wait":      {`--on-fail "wait"`, "hold, skip or cancel"},
+		"set k --running 1 --on-fail skip":    {`--on-fail "skip"`, "without an order"},
+		"set k --depth 1 --on-full wait":      {`--on-full "wait"`, "refuse or drop"},
+		"set k --running 1 --on-full drop":    {`--on-full "drop"`, "without a depth"},
+		"resume k":                            {"KEY is missing"},
 		"set k --queue q --running 1":         {"--queue", "KIND or --total"},
 		"set --total --queue q --running 1":   {"--queue", "KIND or --total"},
 		"set --queue= --running 1":            {`--queue ""`, "empty"},

@@ -18,7 +18,7 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"nosuch", []string{`unknown command "nosuch"`}},
 		{"enqeue", []string{`unknown command "enqeue"`, "did you mean enqueue?"}},
 		{"pause default", []string{`unknown command "pause"; did you mean queues pause or schedules pause?`}},
-		{"resume default", []string{`unknown command "resume"; did you mean queues resume or schedules resume?`}},
+		{"resume default", []string{`unknown command "resume"; did you mean limits resume or queues resume or schedules resume?`}},
 		{"puase default", []string{`unknown command "puase"`, "did you mean queues pause or schedules pause?"}},
 		{"queues puase default", []string{`unknown command "puase"; did you mean pause?`}},
 		{"sensitive marc", []string{`unknown command "marc"; did you mean mark?`}},
