@@ -33,6 +33,7 @@ func idle(t *testing.T, l *lab, f *figures) {
 	ended := make(chan error, 1)
 	go func() { ended <- runner.Run(running) }()
 
+	// Where the machine is slow, the runner often claims and looks for due jobs, as in a drain: round trips are those of a lone claim.
 	// No signal says that the runner is idle; a job that comes before is claimed together with an end, or by itself.
 	for _, one := range []struct {
 		what  string
@@ -62,7 +63,9 @@ func idle(t *testing.T, l *lab, f *figures) {
 							statements++
 						}
 					}
-					trips[a.trips]++
+					if !a.has("GetNextRunAfter") || a.trips == 0 {
+						trips[a.trips]++
+					}
 					n++
 				}
 			}
