@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// restBeforeIdle is the rest of a worker before its idle time counts.
-const restBeforeIdle = 2 * time.Second
+// restBeforeIdle is the rest of a worker before its idle time counts. Each queue works more just after its start.
+const restBeforeIdle = 5 * time.Second
 
 // idle measures the processor time of a worker process without jobs, and of its server.
 func idle(ctx context.Context, r running) (figures, error) {

@@ -158,12 +158,17 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	return receipt, nil
 }
 
+// inserter returns what inserts jobs that may have limit keys.
+func (c *Client) inserter() limits.Inserter {
+	return limits.Inserter{IsBounded: c.kinds.IsBounded, Own: c.scope().Tx == nil}
+}
+
 // insertWith adds a job that needs more than one statement: one with a key, an author, or a transaction of the caller's.
 func (c *Client) insertWith(ctx context.Context, job lifecycle.Row, author *audit.Author) (Receipt, error) {
 	var receipt Receipt
 	undo := author != nil || job.Unique.Mode != lifecycle.UniqueKeep
 	err := c.scope().InsertWith(ctx, job.Queue, undo, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
-		what, err := limits.Insert(ctx, q, job, c.kinds.IsBounded)
+		what, err := c.inserter().Insert(ctx, q, job)
 		receipt = receiptOf(what)
 		if err != nil || what.Dropped || what.Existed && !what.Replaced {
 			return false, err
@@ -262,7 +267,7 @@ func (c *Client) addLimited(ctx context.Context, e *enqueue, job db.EnqueueJobPa
 	}
 	receipts := make([]Receipt, len(rows))
 	err := c.scope().InsertWith(ctx, job.Queue, true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
-		list, err := limits.InsertAll(ctx, q, rows, c.kinds.IsBounded)
+		list, err := c.inserter().InsertAll(ctx, q, rows)
 		if err != nil {
 			return false, err
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/limits"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -129,7 +128,7 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 	}
 	subject := common(rows)
 	err = c.scope().InsertWith(ctx, subject.Queue, true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
-		list, err := limits.InsertAll(ctx, q, rows, c.kinds.IsBounded)
+		list, err := c.inserter().InsertAll(ctx, q, rows)
 		if err != nil {
 			return false, err
 		}

@@ -10,6 +10,9 @@ import { Journal, byCallers, inParts, pace, payload, settle, sleep } from "./pro
 // A bulk insert adds so many jobs by a call.
 const part = 10_000;
 
+// limited jobs share so many named queues, each of which runs one job at a time in their order: there is no other limit.
+const queues = 1000;
+
 const logger = new Logger(() => () => {});
 
 // A connection that breaks ends the process, and the harness reports it.
@@ -52,6 +55,8 @@ async function adding(task, connections, role) {
   await role({
     one: (n) => utils.addJob("noop", payload(n, task.Size)),
     many: (list) => utils.addJobs(list.map((n) => ({ identifier: "noop", payload: payload(n, task.Size) }))),
+    limited: (list) =>
+      utils.addJobs(list.map((n) => ({ identifier: "noop", payload: payload(n, task.Size), queueName: String(n % queues) }))),
   });
   await utils.release();
   await pool.end();
@@ -107,6 +112,15 @@ export const roles = {
     await adding(task, 1, async (add) => {
       await parent.ready();
       await inParts(task, part, add.many);
+      parent.done();
+      parent.report({});
+    });
+  },
+
+  async limited(task, parent) {
+    await adding(task, 1, async (add) => {
+      await parent.ready();
+      await inParts(task, part, add.limited);
       parent.done();
       parent.report({});
     });

@@ -14,6 +14,12 @@ const part = ({ Size }) => Math.max(1, Math.min(50_000, Math.floor(10e6 / (Size 
 // as long as they are full.
 const isBest = ({ Settings }) => Settings === "best";
 const batches = 2;
+
+// limited jobs share so many groups, each of which runs so many jobs at once.
+const groups = 1000;
+const groupConcurrency = 2;
+
+const groupOptions = ({ Limit }) => (Limit === "keys" ? { groupConcurrency } : {});
 const workOptions = (task) =>
   isBest(task)
     ? {
@@ -42,10 +48,11 @@ const close = (boss) => boss.stop({ graceful: true });
 const add = (boss, task) => ({
   one: (n) => boss.send(queue, payload(n, task.Size)),
   many: (list) => boss.insert(queue, list.map((n) => ({ data: payload(n, task.Size) }))),
+  limited: (list) => boss.insert(queue, list.map((n) => ({ data: payload(n, task.Size), group: { id: String(n % groups) } }))),
 });
 
 function work(boss, task, journal) {
-  return boss.work(queue, workOptions(task), async (jobs) => {
+  return boss.work(queue, { ...workOptions(task), ...groupOptions(task) }, async (jobs) => {
     for (const { data } of jobs) journal.start(data.n);
     await journal.hold();
   });
@@ -56,6 +63,15 @@ export const roles = {
     const boss = await open(task);
     await parent.ready();
     await inParts(task, part(task), add(boss, task).many);
+    parent.done();
+    parent.report({});
+    await close(boss);
+  },
+
+  async limited(task, parent) {
+    const boss = await open(task);
+    await parent.ready();
+    await inParts(task, part(task), add(boss, task).limited);
     parent.done();
     parent.report({});
     await close(boss);

@@ -139,6 +139,6 @@ export async function pace({ Jobs, Rate, Batch }, add) {
 }
 
 // settle is the rest of an idle worker before it counts.
-export const settle = () => sleep(2000);
+export const settle = () => sleep(5000);
 
 export { sleep };

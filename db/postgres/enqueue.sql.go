@@ -332,11 +332,11 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 const enqueueLimitedJobs = `-- name: EnqueueLimitedJobs :many
 INSERT INTO sqluice_jobs (kind, queue, payload, limit_key, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT $1, $2, e.value->>0, e.value->>1, 'scheduled', $3,
-       $4, $5, $6, $7,
-       $8, $9, $10,
-       $11, $11
-FROM jsonb_array_elements(CAST(CAST($12 AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
+SELECT $1, $2, e.value->>0, e.value->>1, $3, $4,
+       $5, $6, $7, $8,
+       $9, $10, $11,
+       $12, $12
+FROM jsonb_array_elements(CAST(CAST($13 AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ORDER BY e.n
 RETURNING id
@@ -345,6 +345,7 @@ RETURNING id
 type EnqueueLimitedJobsParams struct {
 	Kind        string  `json:"kind"`
 	Queue       string  `json:"queue"`
+	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
 	StartBy     *int64  `json:"start_by"`
@@ -363,6 +364,7 @@ func (q *Queries) EnqueueLimitedJobs(ctx context.Context, arg EnqueueLimitedJobs
 	rows, err := q.db.Query(ctx, enqueueLimitedJobs,
 		arg.Kind,
 		arg.Queue,
+		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
 		arg.StartBy,

@@ -223,7 +223,7 @@ CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i
     WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1 AND i.ready_at > CAST($3 AS BIGINT) OFFSET 0
 ) AS l
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = 0
 `
 
 type WakeLateLanesParams struct {

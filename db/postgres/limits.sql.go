@@ -199,7 +199,7 @@ const hasWaitingJobs = `-- name: HasWaitingJobs :one
 SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS q (value) CROSS JOIN jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.limit_key FROM sqluice_lanes AS i
-    WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST($3 AS BIGINT) AND (i.held = 0 OR i.ready_at IS NOT NULL)
+    WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST($3 AS BIGINT) AND i.held = 0
       AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j
         WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue
@@ -730,9 +730,9 @@ func (q *Queries) LockWholeLimits(ctx context.Context, arg LockWholeLimitsParams
 const openLanes = `-- name: OpenLanes :exec
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST($1 AS BIGINT) FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at), held = 0,
     priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END
-WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.priority < excluded.priority
+WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.held = 1 OR sqluice_lanes.priority < excluded.priority
 `
 
 type OpenLanesParams struct {
@@ -962,10 +962,12 @@ func (q *Queries) ReadWholeLimits(ctx context.Context, arg ReadWholeLimitsParams
 
 const setLanes = `-- name: SetLanes :exec
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
-SELECT e.value->>0, e.value->>1, CAST($1 AS TEXT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
+SELECT e.value->>0, e.value->>1, CAST($1 AS TEXT), COALESCE((
+    SELECT j.priority FROM sqluice_jobs AS j
+    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = $1
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = excluded.held,
-    priority = CASE WHEN excluded.priority > -32768 THEN excluded.priority ELSE sqluice_lanes.priority END
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held
 `
 
 type SetLanesParams struct {
@@ -973,8 +975,7 @@ type SetLanesParams struct {
 	Items string `json:"items"`
 }
 
-// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
-// jobs. The smallest one keeps what the lane has.
+// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs.
 func (q *Queries) SetLanes(ctx context.Context, arg SetLanesParams) error {
 	_, err := q.db.Exec(ctx, setLanes, arg.Queue, arg.Items)
 	return err
@@ -1119,7 +1120,7 @@ SELECT l.kind, l.limit_key, l.queue, l.priority, CAST($1 AS BIGINT) FROM (
     SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i WHERE i.ready_at IS NULL
     ORDER BY i.kind COLLATE "C", i.limit_key COLLATE "C", i.queue COLLATE "C" FOR UPDATE
 ) AS l
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = 0
 `
 
 // WakeAllLanes makes all lanes ready that wait for the end of a job.
@@ -1132,7 +1133,7 @@ func (q *Queries) WakeAllLanes(ctx context.Context, now int64) (int64, error) {
 }
 
 const wakeKind = `-- name: WakeKind :execrows
-UPDATE sqluice_lanes SET ready_at = CAST($1 AS BIGINT)
+UPDATE sqluice_lanes SET ready_at = CAST($1 AS BIGINT), held = 0
 WHERE (kind, limit_key, queue) IN (
     SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l
     WHERE l.kind = $2 AND (l.limit_key = $3 OR $3 IS NULL)
@@ -1161,7 +1162,7 @@ CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i
     WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1 AND i.ready_at IS NULL OFFSET 0
 ) AS l
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = 0
 `
 
 type WakeLanesParams struct {

@@ -64,7 +64,7 @@ type Querier interface {
 	CountCrashes(ctx context.Context) (int64, error)
 	// CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
 	// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all. newest is
-	// the largest id of any worker: it also differs when one has come and gone since the last look.
+	// the largest id of any worker: it also differs when one has come and gone since the last look. in_force differs when other declarations are.
 	CountHousework(ctx context.Context, arg CountHouseworkParams) (CountHouseworkRow, error)
 	// CountJobs counts the jobs by queue, kind and status, in several rows each: those that are alive in their indexes, those
 	// that ended by what is kept of them. since is the run_after of the first of those that wait. Of the scheduled jobs, the rows
@@ -310,7 +310,7 @@ type Querier interface {
 	ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error)
 	// ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
 	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
-	// ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key.
+	// ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key, or orders its jobs.
 	ListBoundedKinds(ctx context.Context) ([]string, error)
 	// ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
 	// a JSON list. Its cost grows with the list.
@@ -586,8 +586,7 @@ type Querier interface {
 	ReturnJob(ctx context.Context, arg ReturnJobParams) (int64, error)
 	// SetJobProgress notes how far a running attempt has come.
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
-	// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
-	// jobs. The smallest one keeps what the lane has.
+	// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs.
 	SetLanes(ctx context.Context, arg SetLanesParams) error
 	// SetLimit sets a limit, in place of the one that was set before.
 	SetLimit(ctx context.Context, arg SetLimitParams) error

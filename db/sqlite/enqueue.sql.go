@@ -308,11 +308,11 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 const enqueueLimitedJobs = `-- name: EnqueueLimitedJobs :many
 INSERT INTO sqluice_jobs (kind, queue, payload, limit_key, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT ?1, ?2, e.value->>0, e.value->>1, 'scheduled', ?3,
-       ?4, ?5, ?6, ?7,
-       ?8, ?9, ?10,
-       ?11, ?11
-FROM json_each(CAST(?12 AS TEXT)) AS e
+SELECT ?1, ?2, e.value->>0, e.value->>1, ?3, ?4,
+       ?5, ?6, ?7, ?8,
+       ?9, ?10, ?11,
+       ?12, ?12
+FROM json_each(CAST(?13 AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
@@ -320,6 +320,7 @@ RETURNING id
 type EnqueueLimitedJobsParams struct {
 	Kind        string  `json:"kind"`
 	Queue       string  `json:"queue"`
+	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
 	StartBy     *int64  `json:"start_by"`
@@ -338,6 +339,7 @@ func (q *Queries) EnqueueLimitedJobs(ctx context.Context, arg EnqueueLimitedJobs
 	rows, err := q.db.QueryContext(ctx, enqueueLimitedJobs,
 		arg.Kind,
 		arg.Queue,
+		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
 		arg.StartBy,

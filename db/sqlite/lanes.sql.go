@@ -230,7 +230,7 @@ func (q *Queries) ListWaitingLanes(ctx context.Context, arg ListWaitingLanesPara
 }
 
 const wakeLateLanes = `-- name: WakeLateLanes :execrows
-UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT)
+UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT), held = 0
 WHERE (kind, limit_key) IN (SELECT k.value->>0, k.value->>1 FROM json_each(CAST(?2 AS TEXT)) AS k) AND ready_at > CAST(?3 AS BIGINT)
 `
 

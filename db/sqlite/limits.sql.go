@@ -197,7 +197,7 @@ const hasWaitingJobs = `-- name: HasWaitingJobs :one
 SELECT COUNT(*) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS q CROSS JOIN json_each(CAST(?2 AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_lanes AS l JOIN sqluice_jobs AS j ON j.kind = l.kind AND j.limit_key = l.limit_key AND j.queue = l.queue AND j.status = 'waiting'
-    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(?3 AS BIGINT) AND (l.held = 0 OR l.ready_at IS NOT NULL)
+    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(?3 AS BIGINT) AND l.held = 0
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(?4 AS BIGINT) LIMIT 1 OFFSET 0))
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value))
 `
@@ -719,9 +719,9 @@ func (q *Queries) LockWholeLimits(ctx context.Context, arg LockWholeLimitsParams
 const openLanes = `-- name: OpenLanes :exec
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, CAST(?1 AS BIGINT) FROM json_each(CAST(?2 AS TEXT)) AS e WHERE true
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at), held = 0,
     priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END
-WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.priority < excluded.priority
+WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.held = 1 OR sqluice_lanes.priority < excluded.priority
 `
 
 type OpenLanesParams struct {
@@ -943,10 +943,12 @@ func (q *Queries) ReadWholeLimits(ctx context.Context, arg ReadWholeLimitsParams
 
 const setLanes = `-- name: SetLanes :exec
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
-SELECT e.value->>0, e.value->>1, CAST(?1 AS TEXT), e.value->>4, e.value->>2, e.value->>3
+SELECT e.value->>0, e.value->>1, CAST(?1 AS TEXT), COALESCE((
+    SELECT j.priority FROM sqluice_jobs AS j
+    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = ?1
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), e.value->>2, e.value->>3
 FROM json_each(CAST(?2 AS TEXT)) AS e WHERE true
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = excluded.held,
-    priority = CASE WHEN excluded.priority > -32768 THEN excluded.priority ELSE sqluice_lanes.priority END
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held
 `
 
 type SetLanesParams struct {
@@ -954,8 +956,7 @@ type SetLanesParams struct {
 	Items string `json:"items"`
 }
 
-// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
-// jobs. The smallest one keeps what the lane has.
+// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs.
 func (q *Queries) SetLanes(ctx context.Context, arg SetLanesParams) error {
 	_, err := q.db.ExecContext(ctx, setLanes, arg.Queue, arg.Items)
 	return err
@@ -1098,7 +1099,7 @@ func (q *Queries) StartWaitingJobs(ctx context.Context, arg StartWaitingJobsPara
 }
 
 const wakeAllLanes = `-- name: WakeAllLanes :execrows
-UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT) WHERE ready_at IS NULL
+UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT), held = 0 WHERE ready_at IS NULL
 `
 
 // WakeAllLanes makes all lanes ready that wait for the end of a job.
@@ -1111,7 +1112,7 @@ func (q *Queries) WakeAllLanes(ctx context.Context, now int64) (int64, error) {
 }
 
 const wakeKind = `-- name: WakeKind :execrows
-UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT)
+UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT), held = 0
 WHERE kind = ?2 AND (limit_key = ?3 OR ?3 IS NULL)
 `
 
@@ -1131,7 +1132,7 @@ func (q *Queries) WakeKind(ctx context.Context, arg WakeKindParams) (int64, erro
 }
 
 const wakeLanes = `-- name: WakeLanes :execrows
-UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT)
+UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT), held = 0
 WHERE (kind, limit_key) IN (SELECT k.value->>0, k.value->>1 FROM json_each(CAST(?2 AS TEXT)) AS k) AND ready_at IS NULL
 `
 

@@ -28,12 +28,12 @@ func (q *Queries) GetKindSettings(ctx context.Context, kind string) (KindSetting
 }
 
 const listBoundedKinds = `-- name: ListBoundedKinds :many
-SELECT s.name FROM sqluice_limits AS s WHERE s.depth > 0
+SELECT s.name FROM sqluice_limits AS s WHERE s.depth > 0 OR s.ordered <> ''
 UNION
-SELECT d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0
+SELECT d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0 OR d.ordered <> ''
 `
 
-// ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key.
+// ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key, or orders its jobs.
 func (q *Queries) ListBoundedKinds(ctx context.Context) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, listBoundedKinds)
 	if err != nil {

@@ -1,12 +1,13 @@
 -- name: CountHousework :one
 -- CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
 -- worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all. newest is
--- the largest id of any worker: it also differs when one has come and gone since the last look.
+-- the largest id of any worker: it also differs when one has come and gone since the last look. in_force differs when other declarations are.
 SELECT COUNT(CASE WHEN j.worker_id = CAST(@worker_id AS BIGINT) THEN 1 END) AS held,
        COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) THEN 1 END) AS stuck,
        (SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = @worker_id AND s.ended_at IS NULL) AS self,
        (SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS live,
-       CAST(COALESCE((SELECT MAX(b.id) FROM sqluice_workers AS b), 0) AS BIGINT) AS newest
+       CAST(COALESCE((SELECT MAX(b.id) FROM sqluice_workers AS b), 0) AS BIGINT) AS newest,
+       CAST(COALESCE((SELECT SUM(d.ordinal) FROM sqluice_declarations AS d WHERE d.in_force = 1), 0) AS BIGINT) AS in_force
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running' AND j.finished_at IS NULL;
 
 -- name: ExcuseUnstartedJobs :execrows

@@ -11,7 +11,7 @@ SELECT k.kind, k.max_attempts, k.timeout, k.queue, k.priority FROM sqluice_kind_
 SELECT d.kind FROM sqluice_declared_limits AS d;
 
 -- name: ListBoundedKinds :many
--- ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key.
-SELECT s.name FROM sqluice_limits AS s WHERE s.depth > 0
+-- ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key, or orders its jobs.
+SELECT s.name FROM sqluice_limits AS s WHERE s.depth > 0 OR s.ordered <> ''
 UNION
-SELECT d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0;
+SELECT d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0 OR d.ordered <> '';

@@ -19,7 +19,7 @@ type Declared struct{ last atomic.Pointer[reading] }
 // reading is one read of the settings.
 type reading struct {
 	kinds   Kinds
-	bounded map[string]bool // the kinds of which a limit bounds the backlog of a key
+	bounded map[string]bool // the kinds of which a limit bounds the backlog of a key, or orders its jobs
 	began   time.Time
 }
 
@@ -51,7 +51,7 @@ func (d *Declared) Read(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// IsBounded reports whether a limit bounds the number of jobs of a kind and a limit key that have not started.
+// IsBounded reports whether a limit of a kind bounds the number of jobs of a key that have not started, or orders them.
 func (d *Declared) IsBounded(kind string) bool {
 	last := d.last.Load()
 	return last != nil && last.bounded[kind]

@@ -14,7 +14,7 @@ import (
 // Insert inserts a job, or finds the one that has its unique key or request id.
 func Insert(ctx context.Context, q db.Querier, r Row) (Inserted, error) {
 	if r.LimitKey != nil {
-		r.Status = string(jobtype.StatusScheduled) // the promotion makes it waiting: no caller's transaction locks a lane
+		r.Status = r.limitedStatus()
 	}
 	switch {
 	case r.UniqueKey != nil && r.Unique.Mode == UniquePeriod:
@@ -27,6 +27,14 @@ func Insert(ctx context.Context, q db.Querier, r Row) (Inserted, error) {
 		err = WhyNotAdded(ctx, q, engine.ErrNotAdded)
 	}
 	return Inserted{ID: id}, err
+}
+
+// limitedStatus returns the status of a new job with a limit key. No caller's transaction locks a lane, as it may last.
+func (r Row) limitedStatus() string {
+	if r.Waiting {
+		return string(jobtype.StatusWaiting)
+	}
+	return string(jobtype.StatusScheduled)
 }
 
 // InsertMany inserts the jobs of an Insert with Payloads, and returns their ids in the order of the payloads.
@@ -86,10 +94,17 @@ func (r Row) insertOrFind(ctx context.Context, q db.Querier) (Inserted, error) {
 	return Inserted{}, errors.New("the unique key or request id changed hands too often: try again")
 }
 
-// Exists reports whether a job has the row's request id, or a live one its unique key.
+// Exists reports whether a job has the row's request id, or its unique key is taken.
 func (r Row) Exists(ctx context.Context, q db.Querier) (bool, error) {
 	if id, err := r.byRequestID(ctx, q); id != 0 || err != nil || r.UniqueKey == nil {
 		return id != 0, err
+	}
+	if r.Unique.Mode == UniquePeriod {
+		taken, err := q.GetUniqueKey(ctx, db.GetUniqueKeyParams{Kind: r.Kind, UniqueKey: *r.UniqueKey})
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		return taken.Until > r.Now, err
 	}
 	found, err := q.ListLiveJobsByUniqueKey(ctx, db.ListLiveJobsByUniqueKeyParams{Kind: r.Kind, UniqueKey: *r.UniqueKey})
 	return len(found) > 0, err

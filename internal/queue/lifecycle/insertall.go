@@ -51,12 +51,12 @@ func InsertAll(ctx context.Context, q db.Querier, rows []Row) ([]Inserted, error
 	return list, nil
 }
 
-// insertLimited inserts jobs that differ in their payloads and limit keys alone. They are scheduled: the promotion makes them waiting.
+// insertLimited inserts jobs that differ in their payloads and limit keys alone.
 func insertLimited(ctx context.Context, q db.Querier, first Row, items engine.Payloads) ([]int64, error) {
 	ids, err := q.EnqueueLimitedJobs(ctx, db.EnqueueLimitedJobsParams{
 		Kind: first.Kind, Queue: first.Queue, Priority: first.Priority, RunAfter: first.RunAfter, StartBy: first.StartBy,
 		MaxAttempts: first.MaxAttempts, Timeout: first.Timeout, UserID: first.UserID, Tags: first.Tags, Metadata: first.Metadata,
-		Now: first.Now, Items: items.List,
+		Now: first.Now, Items: items.List, Status: first.limitedStatus(),
 	})
 	if err == nil && len(ids) == 0 {
 		err = WhyNotAdded(ctx, q, engine.ErrNotAdded)

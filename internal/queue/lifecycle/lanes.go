@@ -90,6 +90,20 @@ func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, mad
 	return core.Wrap(q.OpenLanes(ctx, db.OpenLanesParams{Now: now, Items: jsonLanes(opened)}), "open lanes")
 }
 
+// OpenLanesOf makes the lanes ready of rows that were inserted to wait. list has the result for each. now is in microseconds.
+func OpenLanesOf(ctx context.Context, q db.Querier, now int64, rows []Row, list []Inserted) error {
+	var opened []lane
+	for i, row := range rows {
+		if row.Waiting && !list[i].Existed && !list[i].Dropped {
+			opened = append(opened, lane{row.Kind, *row.LimitKey, row.Queue, row.Priority})
+		}
+	}
+	if len(opened) == 0 {
+		return nil
+	}
+	return core.Wrap(q.OpenLanes(ctx, db.OpenLanesParams{Now: now, Items: jsonLanes(opened)}), "open lanes")
+}
+
 // announceRoom has other workers look for jobs where attempts have ended that the limit of a whole kind or queue counts.
 func announceRoom(ctx context.Context, q db.Querier, t *Transitions, made []repeated) error {
 	var kinds, queues []string

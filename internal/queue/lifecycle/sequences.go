@@ -18,9 +18,9 @@ type Sequence struct {
 	queue  string
 }
 
-// HeldBy returns the failed job that holds the sequence; 0 if none does. ordered is the column of the limit.
+// HeldBy returns the failed job that holds the sequence; 0 if none does: a failed job holds those behind it. ordered is the column of the limit.
 func (s Sequence) HeldBy(ordered string) int64 {
-	if ordered != string(jobtype.OnFailHold) {
+	if ordered != string(jobtype.OnFailHold) || s.First != 0 && s.First < s.Failed {
 		return 0
 	}
 	return s.Failed
@@ -66,7 +66,7 @@ const failedBefore = "a job before it in its sequence has failed"
 func cancelSequences(ctx context.Context, q db.Querier, now int64, t *Transitions, made []repeated) error {
 	var keys [][2]string
 	for _, m := range made {
-		if m.Job.Limit.has && m.To == jobtype.StatusFailed {
+		if m.Job.Limit.has && m.To == jobtype.StatusFailed && m.From != m.To {
 			keys = append(keys, [2]string{m.Job.Kind, m.Job.Limit.key})
 		}
 	}

@@ -39,6 +39,7 @@ type Row struct {
 	db.EnqueueJobParams
 	Unique      Unique
 	StartWithin time.Duration // the duration from which StartBy was computed, or 0
+	Waiting     bool          // the due job has a limit key and waits at once: OpenLanesOf follows. Otherwise the promotion makes it wait
 }
 
 // Inserted is the result of inserting a row.

@@ -19,7 +19,7 @@ type deal struct {
 	dealing
 	states map[key]*state
 	shares map[key]int64
-	next   map[key]int64 // the priorities of the jobs behind those that start, of the lanes that have more
+	more   map[key]bool // the lanes that have more jobs than start
 }
 
 // newDeal reads the limits of lanes and deals up to n starts.
@@ -28,7 +28,7 @@ func newDeal(ctx context.Context, q db.Querier, of dealing, now, n int64) (*deal
 	if err != nil {
 		return nil, fmt.Errorf("read limits: %w", err)
 	}
-	d := &deal{of, make(map[key]*state, len(rows)), make(map[key]int64, len(rows)), make(map[key]int64, len(rows))}
+	d := &deal{of, make(map[key]*state, len(rows)), make(map[key]int64, len(rows)), map[key]bool{}}
 	for _, row := range rows {
 		d.states[key{row.Kind, row.LimitKey}] = ofKey(row, now)
 	}

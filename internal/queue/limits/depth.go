@@ -3,6 +3,7 @@ package limits
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
@@ -26,33 +27,56 @@ type backlog struct {
 	drops       bool
 }
 
+// Inserter inserts jobs, some of them with limit keys.
+type Inserter struct {
+	// IsBounded reports whether a limit of a kind bounds backlogs: the jobs of other kinds cost no statement.
+	IsBounded func(kind string) bool
+
+	// Own says that the transaction is the client's own, and short: a due job with a limit key waits at once, and its lane is ready.
+	Own bool
+}
+
 // Insert is [lifecycle.Insert] for a job whose limit key may have a full backlog: it drops the job, or returns a [jobtype.FullError], as the
-// limit says. isBounded reports whether a limit of a kind bounds backlogs: the jobs of other kinds cost no statement.
-func Insert(ctx context.Context, q db.Querier, row lifecycle.Row, isBounded func(kind string) bool) (lifecycle.Inserted, error) {
-	dropped, err := admit(ctx, q, []lifecycle.Row{row}, isBounded)
-	if err != nil || dropped[0] {
-		return lifecycle.Inserted{Dropped: err == nil}, err
+// limit says.
+func (in Inserter) Insert(ctx context.Context, q db.Querier, row lifecycle.Row) (lifecycle.Inserted, error) {
+	list, err := in.insert(ctx, q, []lifecycle.Row{row}, func(rows []lifecycle.Row) ([]lifecycle.Inserted, error) {
+		inserted, err := lifecycle.Insert(ctx, q, rows[0])
+		return []lifecycle.Inserted{inserted}, err
+	})
+	if err != nil {
+		return lifecycle.Inserted{}, err
 	}
-	return lifecycle.Insert(ctx, q, row)
+	return list[0], nil
 }
 
 // InsertAll is [lifecycle.InsertAll] for jobs whose limit keys may have a full backlog: see Insert. The error of a full one refuses them all.
-func InsertAll(ctx context.Context, q db.Querier, rows []lifecycle.Row, isBounded func(kind string) bool) ([]lifecycle.Inserted, error) {
-	dropped, err := admit(ctx, q, rows, isBounded)
-	if err != nil || len(dropped) == 0 {
-		if err == nil {
-			return lifecycle.InsertAll(ctx, q, rows)
-		}
+func (in Inserter) InsertAll(ctx context.Context, q db.Querier, rows []lifecycle.Row) ([]lifecycle.Inserted, error) {
+	return in.insert(ctx, q, rows, func(rows []lifecycle.Row) ([]lifecycle.Inserted, error) { return lifecycle.InsertAll(ctx, q, rows) })
+}
+
+// insert inserts the rows that are not dropped by a function, opens their lanes, and returns the results of all.
+func (in Inserter) insert(
+	ctx context.Context, q db.Querier, rows []lifecycle.Row, insert func([]lifecycle.Row) ([]lifecycle.Inserted, error),
+) ([]lifecycle.Inserted, error) {
+	dropped, err := admit(ctx, q, rows, in.IsBounded)
+	if err != nil {
 		return nil, err
 	}
-	var left []lifecycle.Row
+	left := make([]lifecycle.Row, 0, len(rows))
 	for i, row := range rows {
 		if !dropped[i] {
+			row.Waiting = in.Own && row.LimitKey != nil && row.Status == string(jobtype.StatusPending)
 			left = append(left, row)
 		}
 	}
-	inserted, err := lifecycle.InsertAll(ctx, q, left)
+	if len(left) == 0 {
+		return slices.Repeat([]lifecycle.Inserted{{Dropped: true}}, len(rows)), nil
+	}
+	inserted, err := insert(left)
 	if err != nil {
+		return nil, err
+	}
+	if err := lifecycle.OpenLanesOf(ctx, q, left[0].Now, left, inserted); err != nil {
 		return nil, err
 	}
 	list := make([]lifecycle.Inserted, len(rows))
@@ -82,15 +106,13 @@ func admit(ctx context.Context, q db.Querier, rows []lifecycle.Row, isBounded fu
 		if b == nil {
 			continue
 		}
-		if b.room > 0 {
-			b.room--
-			continue
-		}
 		exists, err := row.Exists(ctx, q)
 		switch {
 		case err != nil:
 			return nil, err
 		case exists:
+		case b.room > 0:
+			b.room--
 		case b.drops:
 			dropped[i] = true
 		default:

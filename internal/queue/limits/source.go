@@ -13,7 +13,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/runner"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Source is the [runner.Source] of jobs with limit keys. The zero value is ready. It may be used concurrently.
@@ -213,8 +212,8 @@ func (c *claimer) start(ctx context.Context, d *deal) ([]runner.Claimed, error) 
 		lane := key{row.Kind, row.LimitKey}
 		if d.take(lane) {
 			of[row.ID], ids = lane, append(ids, row.ID)
-		} else if _, has := d.next[lane]; !has {
-			d.next[lane] = row.Priority
+		} else {
+			d.more[lane] = true
 		}
 	}
 	if len(ids) == 0 {
@@ -268,7 +267,7 @@ const startsAgain = int64(100 * time.Millisecond / time.Microsecond)
 // leave notes when the lanes are ready again, and removes the empty ones. A lane that only the limit of its whole kind or queue has held
 // stays as it is, and keeps its place among the ready ones.
 func (c *claimer) leave(ctx context.Context, d *deal) error {
-	var items [][5]any
+	var items [][4]any
 	var perhapsEmpty []key
 	for _, l := range d.lanes {
 		s := d.states[l]
@@ -276,17 +275,19 @@ func (c *claimer) leave(ctx context.Context, d *deal) error {
 		if s.held {
 			at, held = nil, 1
 		}
-		next, more := d.next[l]
-		if !more {
-			next, perhapsEmpty = jobtype.MinPriority, append(perhapsEmpty, l)
+		if !d.more[l] {
+			perhapsEmpty = append(perhapsEmpty, l)
 		}
 		switch left := d.shares[l]; {
 		case left > 0 && left == s.started && at != nil: // its jobs are locked or set aside
 			*at = max(*at, c.now+startsAgain)
+			if s.first != 0 {
+				held = 1
+			}
 		case s.started == 0 && s.room > 0:
 			continue
 		}
-		items = append(items, [5]any{l.kind, l.key, at, held, next})
+		items = append(items, [4]any{l.kind, l.key, at, held})
 	}
 	if len(items) > 0 {
 		if err := c.q.SetLanes(ctx, db.SetLanesParams{Queue: c.queue, Items: core.JSONList(items)}); err != nil {

@@ -350,35 +350,25 @@ func (h *heartbeat) revive(ctx context.Context) error {
 	return err
 }
 
-const (
-	// settingsSettle is the time for which the settings of kinds are read at each look after workers came or went: those that are left, or
-	// new, put their declarations in force within it.
-	settingsSettle = 3 * tick
-
-	// settingsEvery is the longest time between two reads. They are read that seldom because nothing else changes what is in force, and
-	// an idle worker costs a server little that way.
-	settingsEvery = 10 * time.Second
-)
+// settingsEvery is the longest time between two reads of the settings of kinds: an idle worker costs a server little that way.
+const settingsEvery = 10 * time.Second
 
 // settingsReader reads the settings of kinds when they may have changed. The heartbeat's goroutine uses it.
 type settingsReader struct {
-	env          *env
-	live, newest int64     // the live workers and the newest one at the last look
-	changed      time.Time // when they were others than at the look before
-	read         time.Time
+	env     *env
+	inForce int64     // stands for the declarations in force at the last read
+	read    time.Time // the last read; the zero time: none
 }
 
-// refresh reads the settings if they may have changed.
+// refresh reads the settings if other declarations are in force than at the last read. Of two that replace each other at one time the
+// number may stay the same: so it also reads them now and then.
 func (s *settingsReader) refresh(ctx context.Context, work db.CountHouseworkRow, now time.Time) error {
-	if work.Live != s.live || work.Newest != s.newest {
-		s.live, s.newest, s.changed = work.Live, work.Newest, now
-	}
-	if now.Sub(s.changed) > settingsSettle && now.Sub(s.read) < settingsEvery {
+	if work.InForce == s.inForce && now.Sub(s.read) < settingsEvery {
 		return nil
 	}
 	err := s.env.store.Read(engine.Quick(ctx), s.env.settings.Read)
 	if err == nil {
-		s.read = now
+		s.inForce, s.read = work.InForce, now
 	}
 	return err
 }

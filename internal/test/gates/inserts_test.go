@@ -26,8 +26,9 @@ var inserters = map[string]string{
 	"internal/move/table.go":                      "the queue is closed",
 }
 
-// announced are the functions that insert jobs, by package: they are called inside a call of InsertWith only, or by one another.
-var announced = map[string][]string{"lifecycle": {"Insert", "InsertMany", "InsertAll"}, "limits": {"Insert", "InsertAll"}, "schedule": {"Fire", "RunNow"}}
+// announced are the functions that insert jobs, by package or by the method that returns their receiver: they are called inside a call of
+// InsertWith only, or by one another.
+var announced = map[string][]string{"lifecycle": {"Insert", "InsertMany", "InsertAll"}, "limits": {}, "inserter": {"Insert", "InsertAll"}, "schedule": {"Fire", "RunNow"}}
 
 // A statement that inserts jobs runs only where other processes are notified of them. (A job that a person moves from queue
 // to queue by `sqluice copy` is claimed when the queue is opened.)
@@ -72,10 +73,10 @@ func TestInsertsAreAnnounced(t *testing.T) {
 					t.Errorf("%s:%d: %s inserts jobs that no process is told of: use Store.Insert or InsertWith", s.path, s.line(node), name)
 				}
 			}
-			if x, ok := selector.X.(*ast.Ident); ok && slices.Contains(announced[x.Name], name) && announced[path.Base(filepath.Dir(s.path))] == nil {
+			if x := nameOf(selector.X); slices.Contains(announced[x], name) && announced[path.Base(filepath.Dir(s.path))] == nil {
 				calls++
 				if !slices.ContainsFunc(nodes, isInsertWith) {
-					t.Errorf("%s:%d: %s.%s stands outside of a call of InsertWith", s.path, s.line(node), x.Name, name)
+					t.Errorf("%s:%d: %s.%s stands outside of a call of InsertWith", s.path, s.line(node), x, name)
 				}
 			}
 			return true
@@ -89,6 +90,19 @@ func TestInsertsAreAnnounced(t *testing.T) {
 	if calls < 4 {
 		t.Errorf("%d calls of %v were found", calls, announced)
 	}
+}
+
+// nameOf returns the name of a package, or of the method whose result is called; empty for anything else.
+func nameOf(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return x.Name
+	case *ast.CallExpr:
+		if selector, ok := x.Fun.(*ast.SelectorExpr); ok {
+			return selector.Sel.Name
+		}
+	}
+	return ""
 }
 
 // isInsertWith reports whether a node is a call of a method InsertWith.

@@ -79,17 +79,22 @@ func (q *limitedQueue) first(key string) *limitedJob {
 	return nil
 }
 
-// heldBy returns the last failed job that holds a key; 0: none does.
-func (q *limitedQueue) heldBy(key string) (id int64) {
+// heldBy returns the last failed job of a key if the first one holds it; 0: none does. A failed job holds those behind it.
+func (q *limitedQueue) heldBy(key string) (last int64) {
 	if v := q.limit(key); !v.Ordered || v.OnFail == jobs.OnFailSkip || v.OnFail == jobs.OnFailCancel {
 		return 0
 	}
+	first := q.first(key)
 	for _, j := range q.having(jobs.StatusFailed) {
-		if j.key == key && j.id > q.passed[key] {
-			id = j.id
+		if j.key != key || j.id <= q.passed[key] {
+			continue
 		}
+		if last == 0 && first != nil && first.id < j.id {
+			return 0
+		}
+		last = j.id
 	}
-	return id
+	return last
 }
 
 // isBehind reports whether no job of a key may start from a queue, because the one that comes first cannot.

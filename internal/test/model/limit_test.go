@@ -112,7 +112,11 @@ func (l *limitedMachine) enqueue(t *rapid.T) {
 		if delay > 0 {
 			due = due.Add(delay)
 		}
-		l.model.jobs[receipt.ID] = &limitedJob{id: receipt.ID, key: key, queue: queue, priority: priority, due: due, status: jobs.StatusScheduled}
+		status := jobs.StatusWaiting
+		if delay > 0 {
+			status = jobs.StatusScheduled
+		}
+		l.model.jobs[receipt.ID] = &limitedJob{id: receipt.ID, key: key, queue: queue, priority: priority, due: due, status: status}
 		t.Logf("job %d: key %q, queue %s, priority %d, in %s", receipt.ID, key, queue, priority, delay)
 	}
 }

@@ -158,7 +158,7 @@ func (e *engine) peek(ctx context.Context, q db.Querier, now time.Time, g glance
 	if err != nil {
 		return p, err
 	}
-	p.Work = housework(work)
+	p.Work = housework{work.Held, work.Stuck, work.Self, work.Live, work.Newest}
 	p.Work.Newest = e.workers.from(work.Newest)
 	held, err := q.ListHeldJobs(ctx, e.workers.to(g.worker))
 	if err != nil {

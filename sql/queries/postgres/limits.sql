@@ -108,7 +108,7 @@ CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i
     WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1 AND i.ready_at IS NULL OFFSET 0
 ) AS l
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at;
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = 0;
 
 -- name: WakeAllLanes :execrows
 -- WakeAllLanes makes all lanes ready that wait for the end of a job.
@@ -117,11 +117,11 @@ SELECT l.kind, l.limit_key, l.queue, l.priority, CAST(@now AS BIGINT) FROM (
     SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i WHERE i.ready_at IS NULL
     ORDER BY i.kind COLLATE "C", i.limit_key COLLATE "C", i.queue COLLATE "C" FOR UPDATE
 ) AS l
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at;
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = 0;
 
 -- name: WakeKind :execrows
 -- WakeKind makes the lanes of a kind ready at once, of one key or of all: a limit has changed.
-UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT)
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT), held = 0
 WHERE (kind, limit_key, queue) IN (
     SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l
     WHERE l.kind = @kind AND (l.limit_key = sqlc.narg('limit_key') OR sqlc.narg('limit_key') IS NULL)
@@ -131,9 +131,9 @@ WHERE (kind, limit_key, queue) IN (
 -- OpenLanes makes lanes ready, a JSON list of [kind, key, queue, priority], that have got waiting jobs. A lane that is ready later stays so.
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(@now AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at), held = 0,
     priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END
-WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.priority < excluded.priority;
+WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.held = 1 OR sqluice_lanes.priority < excluded.priority;
 
 -- name: ListReadyLanes :many
 -- ListReadyLanes lists up to n ready lanes of a queue and of kinds, a JSON list: by priority, the highest first, then the longest ready first.
@@ -180,7 +180,7 @@ WHERE EXISTS (SELECT 1 FROM sqluice_lanes AS e WHERE e.queue = q.value AND e.kin
 SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value) CROSS JOIN jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.limit_key FROM sqluice_lanes AS i
-    WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST(@until AS BIGINT) AND (i.held = 0 OR i.ready_at IS NOT NULL)
+    WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST(@until AS BIGINT) AND i.held = 0
       AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j
         WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue
@@ -285,13 +285,14 @@ SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT) FROM j
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
 
 -- name: SetLanes :exec
--- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
--- jobs. The smallest one keeps what the lane has.
+-- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs.
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
-SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
+SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), COALESCE((
+    SELECT j.priority FROM sqluice_jobs AS j
+    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = @queue
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = excluded.held,
-    priority = CASE WHEN excluded.priority > -32768 THEN excluded.priority ELSE sqluice_lanes.priority END;
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held;
 
 -- name: DeleteEmptyLanes :execrows
 -- DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.

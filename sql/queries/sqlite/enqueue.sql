@@ -16,7 +16,7 @@ RETURNING id;
 -- No row means that the queue is closed by a move.
 INSERT INTO sqluice_jobs (kind, queue, payload, limit_key, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
-SELECT @kind, @queue, e.value->>0, e.value->>1, 'scheduled', @priority,
+SELECT @kind, @queue, e.value->>0, e.value->>1, @status, @priority,
        @run_after, sqlc.narg('start_by'), @max_attempts, @timeout,
        sqlc.narg('user_id'), sqlc.narg('tags'), sqlc.narg('metadata'),
        @now, @now

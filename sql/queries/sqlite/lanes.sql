@@ -21,5 +21,5 @@ FROM w JOIN sqluice_jobs AS j ON j.id = w.id;
 
 -- name: WakeLateLanes :execrows
 -- WakeLateLanes makes the lanes of keys, a JSON list of [kind, key], ready that are ready only after a time. LockLanes comes before it.
-UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT)
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT), held = 0
 WHERE (kind, limit_key) IN (SELECT k.value->>0, k.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS k) AND ready_at > CAST(@late AS BIGINT);

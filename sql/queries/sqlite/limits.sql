@@ -78,25 +78,25 @@ SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l WHERE l.kind = '' AN
 
 -- name: WakeLanes :execrows
 -- WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
-UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT)
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT), held = 0
 WHERE (kind, limit_key) IN (SELECT k.value->>0, k.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS k) AND ready_at IS NULL;
 
 -- name: WakeAllLanes :execrows
 -- WakeAllLanes makes all lanes ready that wait for the end of a job.
-UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT) WHERE ready_at IS NULL;
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT), held = 0 WHERE ready_at IS NULL;
 
 -- name: WakeKind :execrows
 -- WakeKind makes the lanes of a kind ready at once, of one key or of all: a limit has changed.
-UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT)
+UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT), held = 0
 WHERE kind = @kind AND (limit_key = sqlc.narg('limit_key') OR sqlc.narg('limit_key') IS NULL);
 
 -- name: OpenLanes :exec
 -- OpenLanes makes lanes ready, a JSON list of [kind, key, queue, priority], that have got waiting jobs. A lane that is ready later stays so.
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, CAST(@now AS BIGINT) FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at),
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = COALESCE(sqluice_lanes.ready_at, excluded.ready_at), held = 0,
     priority = CASE WHEN excluded.priority > sqluice_lanes.priority THEN excluded.priority ELSE sqluice_lanes.priority END
-WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.priority < excluded.priority;
+WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.held = 1 OR sqluice_lanes.priority < excluded.priority;
 
 -- name: ListReadyLanes :many
 -- ListReadyLanes lists up to n ready lanes of a queue and of kinds, a JSON list: by priority, the highest first, then the longest ready first.
@@ -131,7 +131,7 @@ WHERE EXISTS (SELECT 1 FROM sqluice_lanes AS e WHERE e.queue = q.value AND e.kin
 SELECT COUNT(*) AS kinds FROM json_each(CAST(@queues AS TEXT)) AS q CROSS JOIN json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_lanes AS l JOIN sqluice_jobs AS j ON j.kind = l.kind AND j.limit_key = l.limit_key AND j.queue = l.queue AND j.status = 'waiting'
-    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(@until AS BIGINT) AND (l.held = 0 OR l.ready_at IS NOT NULL)
+    WHERE l.kind = k.value AND l.queue = q.value AND COALESCE(l.ready_at, 0) <= CAST(@until AS BIGINT) AND l.held = 0
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0))
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value));
 
@@ -211,13 +211,14 @@ SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3 FROM json_each(CAST(@i
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
 
 -- name: SetLanes :exec
--- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held, priority], are ready again, and the priorities of their next
--- jobs. The smallest one keeps what the lane has.
+-- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs.
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
-SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), e.value->>4, e.value->>2, e.value->>3
+SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), COALESCE((
+    SELECT j.priority FROM sqluice_jobs AS j
+    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = @queue
+    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), e.value->>2, e.value->>3
 FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
-ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = excluded.held,
-    priority = CASE WHEN excluded.priority > -32768 THEN excluded.priority ELSE sqluice_lanes.priority END;
+ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held;
 
 -- name: DeleteEmptyLanes :execrows
 -- DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
