@@ -160,7 +160,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 
 // inserter returns what inserts jobs that may have limit keys.
 func (c *Client) inserter() limits.Inserter {
-	return limits.Inserter{IsBounded: c.kinds.IsBounded, Own: c.scope().Tx == nil}
+	return limits.Inserter{IsBounded: c.kinds.IsBounded, Waits: c.scope().Tx == nil && !c.store.LocksRows()}
 }
 
 // insertWith adds a job that needs more than one statement: one with a key, an author, or a transaction of the caller's.

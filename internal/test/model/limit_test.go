@@ -113,8 +113,8 @@ func (l *limitedMachine) enqueue(t *rapid.T) {
 			due = due.Add(delay)
 		}
 		status := jobs.StatusWaiting
-		if delay > 0 {
-			status = jobs.StatusScheduled
+		if delay > 0 || l.engine.store.LocksRows() {
+			status = jobs.StatusScheduled // until a promotion
 		}
 		l.model.jobs[receipt.ID] = &limitedJob{id: receipt.ID, key: key, queue: queue, priority: priority, due: due, status: status}
 		t.Logf("job %d: key %q, queue %s, priority %d, in %s", receipt.ID, key, queue, priority, delay)
