@@ -109,6 +109,7 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	d.add(true, "Client.ResumeQueue", func(ctx context.Context) error { _, err := c.ResumeQueue(ctx, "q"); return err })
 	d.add(true, "Client.SetLimit", func(ctx context.Context) error { return c.SetLimit(ctx, late, "", jobs.LimitValues{Running: 1}) })
 	d.add(true, "Client.DeleteLimit", func(ctx context.Context) error { _, err := c.DeleteLimit(ctx, late, ""); return err })
+	d.add(true, "Client.ResumeSequence", func(ctx context.Context) error { _, err := c.ResumeSequence(ctx, late, ""); return err })
 	d.add(true, "Client.SetTotalLimit", func(ctx context.Context) error { return c.SetTotalLimit(ctx, late, jobs.LimitValues{Running: 1}) })
 	d.add(true, "Client.SetQueueLimit", func(ctx context.Context) error { return c.SetQueueLimit(ctx, late, jobs.LimitValues{Running: 1}) })
 	d.add(true, "Client.DeleteTotalLimit", func(ctx context.Context) error { _, err := c.DeleteTotalLimit(ctx, late); return err })
