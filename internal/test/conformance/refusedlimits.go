@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -16,7 +17,7 @@ func testRefusedLimits(f *fixture, rules func(*fixture, string)) {
 	for i := range n {
 		keys = append(keys, fmt.Sprint("t", i%3))
 	}
-	ids := f.addTenants(kind, keys)
+	ids := f.addTenants(kind, keys, jobs.In(time.Millisecond)) // so that they must be promoted
 	wanted := map[int64]string{}
 	claims := int64(0)
 	for _, id := range ids {
