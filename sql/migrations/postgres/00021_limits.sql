@@ -74,8 +74,8 @@ CREATE TABLE sqluice_limit_keys (
 );
 
 -- A row for the waiting jobs of each kind, key and queue, with the priority of the best of them. From ready_at on a claim looks at the
--- lane. NULL: once a job of the key has ended. held is 1 where the claim before found that the first job of the key could not start, or that
--- a failed one holds it: a drain does not wait for the lane.
+-- lane. NULL: once a job of the key has ended. held is 1 where the claim before found that the first job of the key could not start, or
+-- that a failed one holds it: a drain does not wait for the lane.
 CREATE TABLE sqluice_lanes (
     kind      sqluice_name      NOT NULL,
     limit_key sqluice_limit_key NOT NULL,

@@ -80,8 +80,8 @@ CREATE TABLE sqluice_limit_keys (
 ) STRICT, WITHOUT ROWID;
 
 -- A row for the waiting jobs of each kind, key and queue, with the priority of the best of them. From ready_at on a claim looks at the
--- lane. NULL: once a job of the key has ended. held is 1 where the claim before found that the first job of the key could not start, or that
--- a failed one holds it: a drain does not wait for the lane.
+-- lane. NULL: once a job of the key has ended. held is 1 where the claim before found that the first job of the key could not start, or
+-- that a failed one holds it: a drain does not wait for the lane.
 CREATE TABLE sqluice_lanes (
     kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0),
     limit_key TEXT    NOT NULL CHECK (length(limit_key) <= 200 AND instr(limit_key, char(0)) = 0),
