@@ -144,11 +144,13 @@ func (b *buffer) holds(text string) bool {
 	return bytes.Contains(b.data.Bytes(), []byte(text))
 }
 
-// crashed checks that a job has failed after the maximum of crashes, and that each crash is recorded.
+// crashed checks that a job has failed after the maximum of crashes, and that each crash is recorded. The first one does not count as an attempt
+// when the job was claimed ahead of a free slot.
 func (f *fleet) crashed(ctx context.Context, id int64) error {
 	return f.each(ctx, []int64{id}, func(job jobs.Job, errs []inspect.AttemptEnd) {
-		if job.Status != jobs.StatusFailed || job.Crashes != maxCrashes || job.Attempt-job.Uncounted != maxCrashes || causes(errs, jobs.CauseCrash) != maxCrashes {
-			f.wrong("job %d, which kills its process, is %s after %d attempts and %d crashes, with the errors %v", job.ID, job.Status, job.Attempt-job.Uncounted, job.Crashes, errs)
+		counted := job.Counted()
+		if job.Status != jobs.StatusFailed || job.Crashes != maxCrashes || counted != maxCrashes && counted != maxCrashes-1 || causes(errs, jobs.CauseCrash) != maxCrashes {
+			f.wrong("job %d, which kills its process, is %s after %d attempts and %d crashes, with the errors %v", job.ID, job.Status, counted, job.Crashes, errs)
 		}
 		f.trial.count(1, causes(errs, jobs.CauseCrash))
 	})
