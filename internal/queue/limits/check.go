@@ -54,10 +54,20 @@ type bound struct {
 	field, value, must string
 }
 
+// firstFault returns an error for the first bound that is not kept.
+func firstFault(bounds []bound) error {
+	for _, b := range bounds {
+		if !b.ok {
+			return jobtype.NewInvalidError(b.field, b.value, b.must)
+		}
+	}
+	return nil
+}
+
 // Check returns the first fault of the values of a limit.
 func Check(v jobtype.LimitValues) error {
 	r := v.Rate
-	for _, bound := range []bound{
+	err := firstFault([]bound{
 		{v.Running >= 0 && v.Running <= jobtype.MaxRunning, "running of the limit", strconv.Itoa(v.Running), "be from 1 to 1000000000, or 0 for any number"},
 		{r.Starts >= 0 && r.Starts <= jobtype.MaxStarts, "starts of the rate", strconv.Itoa(r.Starts), "be from 1 to 1000000"},
 		{r == jobtype.Rate{} || r.Starts > 0 && r.Period >= jobtype.MinRatePeriod && r.Period <= jobtype.MaxRatePeriod, "period of the rate", r.Period.String(), "be from 1ms to 24h, with at least one start"},
@@ -65,10 +75,9 @@ func Check(v jobtype.LimitValues) error {
 		{v.Burst >= 0 && v.Burst <= jobtype.MaxStarts, "burst of the limit", strconv.Itoa(v.Burst), "be from 1 to 1000000, or 0 for 1"},
 		{v.Weight >= 0 && v.Weight <= jobtype.MaxWeight, "weight of the limit", strconv.Itoa(v.Weight), "be from 1 to 1000, or 0 for 1"},
 		{v.Burst == 0 || r.Starts > 0, "burst of the limit", strconv.Itoa(v.Burst), "not be given without a rate"},
-	} {
-		if !bound.ok {
-			return jobtype.NewInvalidError(bound.field, bound.value, bound.must)
-		}
+	})
+	if err != nil {
+		return err
 	}
 	return checkWaiting(v)
 }
@@ -77,17 +86,12 @@ func Check(v jobtype.LimitValues) error {
 func checkWaiting(v jobtype.LimitValues) error {
 	isWord := func(text string, words ...string) bool { return text == "" || slices.Contains(words, text) }
 	onFull, onFail := string(v.OnFull), string(v.OnFail)
-	for _, bound := range []bound{
+	return firstFault([]bound{
 		{!v.Ordered || v.Running <= 1, "running of the limit", strconv.Itoa(v.Running), "be 1, or 0 for 1, where the jobs run in order"},
 		{v.Depth >= 0 && v.Depth <= jobtype.MaxBacklog, "depth of the limit", strconv.Itoa(v.Depth), "be from 1 to 1000000000, or 0 for any number"},
 		{isWord(onFull, "refuse", "drop"), "on-full of the limit", strconv.Quote(onFull), "be refuse or drop"},
 		{onFull == "" || v.Depth > 0, "on-full of the limit", strconv.Quote(onFull), "not be given without a depth"},
 		{isWord(onFail, "hold", "skip", "cancel"), "on-fail of the limit", strconv.Quote(onFail), "be hold, skip or cancel"},
 		{onFail == "" || v.Ordered, "on-fail of the limit", strconv.Quote(onFail), "not be given without an order"},
-	} {
-		if !bound.ok {
-			return jobtype.NewInvalidError(bound.field, bound.value, bound.must)
-		}
-	}
-	return nil
+	})
 }
