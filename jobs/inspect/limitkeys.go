@@ -124,17 +124,10 @@ func addSequences(ctx context.Context, q db.Querier, keys []LimitKeyInfo) error 
 	if err != nil {
 		return fmt.Errorf("read limits: %w", err)
 	}
-	ordered := map[[2]string]string{}
-	for _, r := range rows {
-		if r.Ordered != "" {
-			ordered[[2]string{r.Kind, r.LimitKey}] = r.Ordered
-		}
-	}
-	sequences, err := lifecycle.ReadSequences(ctx, q, slices.Collect(maps.Keys(ordered)))
+	sequences, err := lifecycle.ReadSequences(ctx, q, rows)
 	for i := range keys {
-		of := [2]string{keys[i].Kind, keys[i].Key}
-		if s := sequences[of]; keys[i].Queues > 0 {
-			keys[i].HeldBy, keys[i].Next = s.HeldBy(ordered[of]), s.Scheduled()
+		if s := sequences[[2]string{keys[i].Kind, keys[i].Key}]; keys[i].Queues > 0 {
+			keys[i].HeldBy, keys[i].Next = s.HeldBy(), s.Scheduled()
 		}
 	}
 	return err

@@ -22,17 +22,15 @@ func (w *why) readLimit(ctx context.Context, q db.Querier) error {
 	if err != nil {
 		return err
 	}
+	sequences, err := lifecycle.ReadSequences(ctx, q, rows)
+	if err != nil {
+		return err
+	}
 	for _, r := range rows {
-		l := heldBy{of: fmt.Sprintf("the limit of the kind %s and the key %s", strconv.Quote(r.Kind), strconv.Quote(r.LimitKey)), Bounds: limits.OfKey(r)}
-		if l.Ordered != "" {
-			of := [2]string{r.Kind, r.LimitKey}
-			sequences, err := lifecycle.ReadSequences(ctx, q, [][2]string{of})
-			if err != nil {
-				return err
-			}
-			l.sequence = sequences[of]
-		}
-		w.limits = append(w.limits, l)
+		w.limits = append(w.limits, heldBy{
+			of:     fmt.Sprintf("the limit of the kind %s and the key %s", strconv.Quote(r.Kind), strconv.Quote(r.LimitKey)),
+			Bounds: limits.OfKey(r), sequence: sequences[[2]string{r.Kind, r.LimitKey}],
+		})
 	}
 	wholes, err := q.ReadWholeLimits(ctx, db.ReadWholeLimitsParams{
 		Queues: core.JSONNames([]string{w.job.Queue}), Kinds: core.JSONNames([]string{w.job.Kind}),
@@ -56,7 +54,7 @@ type heldBy struct {
 
 // orderFinding says for which job of its sequence the job waits, if no other one runs.
 func (l *heldBy) orderFinding(id int64) possible {
-	failed, before := l.sequence.HeldBy(l.Ordered), l.sequence.Scheduled()
+	failed, before := l.sequence.HeldBy(), l.sequence.Scheduled()
 	switch first := l.sequence.First; {
 	case l.Ordered == "":
 		return possible{}

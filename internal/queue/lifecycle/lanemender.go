@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -72,20 +73,15 @@ func lanesWithRoom(ctx context.Context, q db.Querier, lanes []LaneName) (has []L
 	if err != nil {
 		return nil, fmt.Errorf("read limits: %w", err)
 	}
-	ordered := map[[2]string]string{} // the columns of the keys with room
-	var sequences [][2]string
+	rows = slices.DeleteFunc(rows, func(row db.ReadLimitsRow) bool { return row.Running > 0 && row.Active+row.Keyless >= row.Running })
+	sequences, err := ReadSequences(ctx, q, rows)
+	room := make(map[[2]string]bool, len(rows))
 	for _, row := range rows {
-		if of := [2]string{row.Kind, row.LimitKey}; row.Running == 0 || row.Active+row.Keyless < row.Running {
-			ordered[of] = row.Ordered
-			if row.Ordered != "" {
-				sequences = append(sequences, of)
-			}
-		}
+		room[[2]string{row.Kind, row.LimitKey}] = true
 	}
-	firsts, err := ReadSequences(ctx, q, sequences)
 	for _, l := range lanes {
 		of := [2]string{l.Kind, l.Key}
-		if order, room := ordered[of]; room && (order == "" || firsts[of].StartsFrom(l.Queue, order) != 0) {
+		if sequence, ordered := sequences[of]; room[of] && (!ordered || sequence.StartsFrom(l.Queue) != 0) {
 			has = append(has, l)
 		}
 	}

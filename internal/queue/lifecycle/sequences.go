@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -16,11 +15,13 @@ type Sequence struct {
 	First  int64 // the first job that has not started
 	status jobtype.Status
 	queue  string
+
+	holds bool // failed jobs hold those behind them
 }
 
-// HeldBy returns the failed job that holds the sequence; 0 if none does: a failed job holds those behind it. ordered is the column of the limit.
-func (s Sequence) HeldBy(ordered string) int64 {
-	if ordered != string(jobtype.OnFailHold) || s.First != 0 && s.First < s.Failed {
+// HeldBy returns the failed job that holds the sequence; 0 if none does: a failed job holds those behind it.
+func (s Sequence) HeldBy() int64 {
+	if !s.holds || s.First != 0 && s.First < s.Failed {
 		return 0
 	}
 	return s.Failed
@@ -35,26 +36,34 @@ func (s Sequence) Scheduled() int64 {
 }
 
 // StartsFrom returns the job of a queue that may start, unless another one of the key runs; 0 if none may: a failed job holds it, or the
-// first one is scheduled or in another queue. ordered is the column of the limit.
-func (s Sequence) StartsFrom(queue, ordered string) int64 {
-	if s.HeldBy(ordered) != 0 || s.Scheduled() != 0 || s.queue != queue {
+// first one is scheduled or in another queue.
+func (s Sequence) StartsFrom(queue string) int64 {
+	if s.HeldBy() != 0 || s.Scheduled() != 0 || s.queue != queue {
 		return 0
 	}
 	return s.First
 }
 
-// ReadSequences returns the sequences of keys, each a kind and a limit key.
-func ReadSequences(ctx context.Context, q db.Querier, keys [][2]string) (map[[2]string]Sequence, error) {
+// ReadSequences returns the sequences of those of the limits that order their jobs, by kind and limit key.
+func ReadSequences(ctx context.Context, q db.Querier, limits []db.ReadLimitsRow) (map[[2]string]Sequence, error) {
+	var keys [][2]string
+	holds := map[[2]string]bool{}
+	for _, l := range limits {
+		if of := [2]string{l.Kind, l.LimitKey}; l.Ordered != "" {
+			keys, holds[of] = append(keys, of), l.Ordered == string(jobtype.OnFailHold)
+		}
+	}
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	rows, err := q.ReadSequences(ctx, jsonKeys(slices.Clone(keys)))
+	rows, err := q.ReadSequences(ctx, jsonKeys(keys))
 	if err != nil {
 		return nil, fmt.Errorf("read the sequences of limit keys: %w", err)
 	}
 	list := make(map[[2]string]Sequence, len(rows))
 	for _, r := range rows {
-		list[[2]string{r.Kind, r.LimitKey}] = Sequence{r.FailedID, r.FirstID, jobtype.Status(r.Status), r.Queue}
+		of := [2]string{r.Kind, r.LimitKey}
+		list[of] = Sequence{r.FailedID, r.FirstID, jobtype.Status(r.Status), r.Queue, holds[of]}
 	}
 	return list, nil
 }

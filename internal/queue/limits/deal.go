@@ -32,7 +32,7 @@ func newDeal(ctx context.Context, q db.Querier, of dealing, now, n int64) (*deal
 	for _, row := range rows {
 		d.states[key{row.Kind, row.LimitKey}] = ofKey(row, now)
 	}
-	if err := d.readSequences(ctx, q); err != nil {
+	if err := d.readSequences(ctx, q, rows); err != nil {
 		return nil, err
 	}
 	for n > 0 {

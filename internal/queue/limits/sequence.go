@@ -3,6 +3,7 @@ package limits
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -31,17 +32,12 @@ func Running(v jobtype.LimitValues) int {
 }
 
 // readSequences finds the first job of each key whose jobs run in order. Where it cannot start from this queue the key has no room.
-func (d *deal) readSequences(ctx context.Context, q db.Querier) error {
-	var ordered [][2]string
-	for lane, s := range d.states {
-		if s.Ordered != "" && s.room > 0 {
-			ordered = append(ordered, [2]string{lane.kind, lane.key})
-		}
-	}
-	sequences, err := lifecycle.ReadSequences(ctx, q, ordered)
+func (d *deal) readSequences(ctx context.Context, q db.Querier, limits []db.ReadLimitsRow) error {
+	limits = slices.DeleteFunc(limits, func(l db.ReadLimitsRow) bool { return d.states[key{l.Kind, l.LimitKey}].room == 0 })
+	sequences, err := lifecycle.ReadSequences(ctx, q, limits)
 	for of, sequence := range sequences {
 		s := d.states[key{of[0], of[1]}]
-		if s.first = sequence.StartsFrom(d.queue, s.Ordered); s.first == 0 {
+		if s.first = sequence.StartsFrom(d.queue); s.first == 0 {
 			s.room, s.held = 0, true
 		}
 	}
@@ -96,8 +92,8 @@ func Resume(ctx context.Context, scope *engine.Scope, n Name) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		list, err := lifecycle.ReadSequences(ctx, q, [][2]string{of})
-		if err != nil || list[of].HeldBy(rows[0].Ordered) == 0 {
+		list, err := lifecycle.ReadSequences(ctx, q, rows)
+		if err != nil || list[of].HeldBy() == 0 {
 			return false, err
 		}
 		if err := lifecycle.WakeKeys(ctx, q, now, [][2]string{of}); err != nil {

@@ -264,7 +264,7 @@ limit_wake() { change internal/queue/lifecycle/lanes.go 's/^\tif len\(ended\) > 
 sequence_first() { change internal/queue/lifecycle/sequences.go 's/ \|\| s\.Scheduled\(\) != 0//'; }
 
 # The failed job that holds its sequence.
-sequence_hold() { change internal/queue/lifecycle/sequences.go 's/^\tif s\.HeldBy\(ordered\) != 0 \|\| /\tif /'; }
+sequence_hold() { change internal/queue/lifecycle/sequences.go 's/^\tif s\.HeldBy\(\) != 0 \|\| /\tif /'; }
 
 # tests are the packages and tests that must catch a mutant.
 tests() {
