@@ -87,16 +87,14 @@ func (s *connections) rerun(ctx context.Context, read func() error) error {
 		if err == nil || !broken(err) && !collided(err) || run == reruns || ctx.Err() != nil {
 			return core.EndFirst(ctx, s.explain(ctx, err))
 		}
-		if broken(err) {
-			s.distrust(run, err)
-		}
+		s.distrust(run, err)
 	}
 }
 
-// distrust renews the connections after one did not answer, or after a second loss in a row: all of them may be lost, and there may
-// be more of them than tries.
+// distrust renews the connections after one did not answer, after a second loss in a row, and after one with an outdated statement:
+// all of them may be lost or have such statements, and there may be more of them than tries.
 func (s *connections) distrust(run int, err error) {
-	if run == 2 || errors.Is(err, errSilent) {
+	if broken(err) && (run == 2 || errors.Is(err, errSilent)) || isOutdated(err) {
 		s.renew()
 	}
 }

@@ -52,6 +52,7 @@ const (
 	codeTimeout  = "25P04" // the transaction_timeout of PostgreSQL 17
 	codeProtocol = "08P01" // the only code of PgBouncer
 	codeFuture   = "22023" // an invalid parameter: the server has not assigned this transaction id yet
+	codeFeature  = "0A000"
 )
 
 // translate adds to a PostgreSQL error its meaning, as a sentinel for errors.Is and as text.
@@ -237,7 +238,21 @@ func collided(err error) bool {
 
 // met reports whether the server ended a transaction because of another one. A duplicate value may be another transaction's
 // too, but one that still conflicts after several runs is permanent.
-func met(e *pgconn.PgError) bool { return e.Code == codeSerialization || e.Code == codeDeadlock }
+func met(e *pgconn.PgError) bool {
+	return e.Code == codeSerialization || e.Code == codeDeadlock || outdated(e)
+}
+
+// outdated reports whether a migration has changed the types of a prepared statement's results since the connection prepared it: the
+// server refuses to run it. pgx prepares it again at its next use. The code alone covers much else, and the message is translated.
+func outdated(e *pgconn.PgError) bool {
+	return e.Code == codeFeature && e.Routine == "RevalidateCachedQuery"
+}
+
+// isOutdated reports whether an error is that of an outdated statement: other statements and connections may have others.
+func isOutdated(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && outdated(e)
+}
 
 // neverGiven reports whether the server does not yet know a transaction number that it assigned before a crash.
 func neverGiven(err error) bool { return hasCode(err, codeFuture) }

@@ -27,6 +27,7 @@ var migrateTests = []engineTest{
 	{"SettingsOfTheRole", testSettingsOfTheRole},
 	{"Truncate", testTruncate},
 	{"SchemaGone", testSchemaGone},
+	{"OutdatedStatements", testOutdatedStatements},
 }
 
 // The version checks each second notice that a schema in use is gone.

@@ -55,14 +55,11 @@ func (s *writer) write(ctx context.Context, writes int, transact func(context.Co
 
 // runsAgain reports whether to run a transaction again whose nth run failed, and prepares that run.
 func (s *writer) runsAgain(ctx context.Context, n int, err error) bool {
-	broke := broken(err)
-	if broke {
-		s.conns.distrust(n, err)
-	}
+	s.conns.distrust(n, err)
 	if n == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
 		return false
 	}
-	return broke || collided(err) || sequenceOf(err) != "" && n == 1 && sequences{s.conns}.mendSequences(ctx)
+	return broken(err) || collided(err) || sequenceOf(err) != "" && n == 1 && sequences{s.conns}.mendSequences(ctx)
 }
 
 func (s *writer) tellCommitted(writes int, took time.Duration) {
