@@ -41,13 +41,14 @@ func audit(ids []int64, all []jobs.Job, failures map[int64][]inspect.AttemptEnd,
 		if n := notes.returned[attempt{job.ID, job.Attempt}]; n != 1 {
 			fault("attempt %d of job %d ended the job, and its handler returned %d times", job.Attempt, job.ID, n)
 		}
-		// Every attempt that counts, except a last one that was done, has failed.
+		// Every attempt that counts, except a last one that was done, has failed. So has one that does not count, if its process died before
+		// the handler may have started. Others that do not count were handed back unstarted, and have no end.
 		ended := len(failures[job.ID])
 		if job.Status == jobs.StatusDone {
 			ended++
 		}
-		if began := job.Attempt - job.Uncounted; ended != began {
-			fault("job %d has %d attempts, and %d of them have an end", job.ID, began, ended)
+		if counted := job.Counted(); ended < counted || ended > job.Attempt {
+			fault("job %d has %d attempts, %d of them count, and %d have an end", job.ID, job.Attempt, counted, ended)
 		}
 	}
 	return faults

@@ -39,13 +39,21 @@ func TestAudit(t *testing.T) {
 	}{
 		{"nothing wrong", func(*scene) {}, ""},
 		{"returned before the crash", func(s *scene) { s.notes.returned[attempt{1, 1}] = 1 }, ""},
+		{"crashed before its handler started", func(s *scene) {
+			s.all[1].Uncounted = 1
+			delete(s.notes.began, attempt{1, 1})
+		}, ""},
 		{"lost", func(s *scene) { s.all = s.all[:1] }, "job 1 was enqueued and is not there"},
 		{"out of nowhere", func(s *scene) { s.ids = s.ids[:1] }, "1 jobs were enqueued, 2 are there"},
 		{"not ended", func(s *scene) { s.all[1].Status = jobs.StatusRunning }, "job 1 is running"},
 		{"begun twice", func(s *scene) { s.notes.began[attempt{2, 1}] = 2 }, "attempt 1 of job 2 began 2 times"},
 		{"begun unclaimed", func(s *scene) { s.notes.began[attempt{2, 2}] = 1 }, "attempt 2 of job 2 began"},
 		{"ended unworked", func(s *scene) { delete(s.notes.returned, attempt{1, 2}) }, "its handler returned 0 times"},
-		{"completed twice", func(s *scene) { delete(s.failures, 1) }, "job 1 has 2 attempts, and 1 of them have an end"},
+		{"handed back unstarted", func(s *scene) {
+			s.all[1].Attempt, s.all[1].Uncounted, s.notes.returned = 3, 1, map[attempt]int{{1, 3}: 1, {2, 1}: 1}
+		}, ""},
+		{"ended twice", func(s *scene) { s.failures[2] = append(s.failures[2], s.failures[2]...) }, "job 2 has 1 attempts, 1 of them count, and 2 have an end"},
+		{"completed twice", func(s *scene) { delete(s.failures, 1) }, "job 1 has 2 attempts, 2 of them count, and 1 have an end"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newScene()
