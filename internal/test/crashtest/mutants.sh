@@ -101,7 +101,7 @@ early_claims() {
 
 # The unique index: it stays, so that statements fit, and no longer enforces the key.
 unique_index() {
-    change sql/migrations/sqlite/00014_unique.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
+    change sql/migrations/sqlite/00021_limits.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
 # A debounced job is due the quiet time after the newest enqueue, also when an older one comes later.
@@ -221,7 +221,7 @@ postgres_locks() {
 postgres_settling() { change sql/control/postgres/free_locks.sql 's/w\.started_at > server\.since/w.started_at > 0/'; }
 
 postgres_unique_index() {
-    change sql/migrations/postgres/00014_unique.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
+    change sql/migrations/postgres/00021_limits.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
 # A step of the machine's clock is noticed.
