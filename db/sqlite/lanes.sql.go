@@ -159,23 +159,26 @@ func (q *Queries) ListParkedLanes(ctx context.Context, arg ListParkedLanesParams
 }
 
 const listWaitingLanes = `-- name: ListWaitingLanes :many
-WITH RECURSIVE w (id) AS (
-    SELECT (
-        SELECT f.id FROM sqluice_jobs AS f
-        WHERE f.status = 'waiting' AND (f.kind, f.limit_key, f.queue) > (CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT))
-        ORDER BY f.kind, f.limit_key, f.queue, f.priority DESC, f.run_after, f.id LIMIT 1)
+WITH RECURSIVE w (id, kind, limit_key, queue) AS (
+    SELECT CAST(0 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT)
     UNION ALL
-    SELECT (
-        SELECT n.id FROM sqluice_jobs AS n
-        WHERE n.status = 'waiting' AND (n.kind, n.limit_key, n.queue) > (p.kind, p.limit_key, p.queue)
-        ORDER BY n.kind, n.limit_key, n.queue, n.priority DESC, n.run_after, n.id LIMIT 1)
-    FROM w JOIN sqluice_jobs AS p ON p.id = w.id
-    LIMIT CAST(?1 AS BIGINT)
+    SELECT j.id, j.kind, j.limit_key, j.queue
+    FROM w CROSS JOIN sqluice_jobs AS j ON j.id = COALESCE((
+        SELECT q.id FROM sqluice_jobs AS q WHERE q.status = 'waiting' AND q.kind = w.kind AND q.limit_key = w.limit_key AND q.queue > w.queue
+        ORDER BY q.queue, q.priority DESC, q.run_after, q.id LIMIT 1
+    ), (
+        SELECT l.id FROM sqluice_jobs AS l WHERE l.status = 'waiting' AND l.kind = w.kind AND l.limit_key > w.limit_key
+        ORDER BY l.limit_key, l.queue, l.priority DESC, l.run_after, l.id LIMIT 1
+    ), (
+        SELECT k.id FROM sqluice_jobs AS k WHERE k.status = 'waiting' AND k.kind > w.kind
+        ORDER BY k.kind, k.limit_key, k.queue, k.priority DESC, k.run_after, k.id LIMIT 1
+    ))
+    LIMIT CAST(?1 AS BIGINT) + 1
 )
-SELECT j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.queue, j.priority, CAST(EXISTS (
-    SELECT 1 FROM sqluice_lanes AS l WHERE l.kind = j.kind AND l.limit_key = j.limit_key AND l.queue = j.queue
+SELECT f.kind, CAST(f.limit_key AS TEXT) AS limit_key, f.queue, f.priority, CAST(EXISTS (
+    SELECT 1 FROM sqluice_lanes AS e WHERE e.kind = f.kind AND e.limit_key = f.limit_key AND e.queue = f.queue
 ) AS BIGINT) AS has_lane
-FROM w JOIN sqluice_jobs AS j ON j.id = w.id
+FROM w JOIN sqluice_jobs AS f ON f.id = w.id
 `
 
 type ListWaitingLanesParams struct {
@@ -194,7 +197,8 @@ type ListWaitingLanesRow struct {
 }
 
 // ListWaitingLanes lists the first n kinds, keys and queues after one that have waiting jobs, with the priority of the best job. has_lane
-// is 1 for those with a lane. It skips from one to the next in the index, so that its cost does not grow with the jobs.
+// is 1 for those with a lane. It skips from one to the next in the index, so that its cost does not grow with the jobs: SQLite would read all
+// jobs of a lane to find (kind, limit_key, queue) > it.
 func (q *Queries) ListWaitingLanes(ctx context.Context, arg ListWaitingLanesParams) ([]ListWaitingLanesRow, error) {
 	rows, err := q.db.QueryContext(ctx, listWaitingLanes,
 		arg.N,

@@ -434,7 +434,8 @@ type Querier interface {
 	// they have.
 	ListValueHeads(ctx context.Context, arg ListValueHeadsParams) ([]ListValueHeadsRow, error)
 	// ListWaitingLanes lists the first n kinds, keys and queues after one that have waiting jobs, with the priority of the best job. has_lane
-	// is 1 for those with a lane. It skips from one to the next in the index, so that its cost does not grow with the jobs.
+	// is 1 for those with a lane. It skips from one to the next in the index, so that its cost does not grow with the jobs: SQLite would read all
+	// jobs of a lane to find (kind, limit_key, queue) > it.
 	ListWaitingLanes(ctx context.Context, arg ListWaitingLanesParams) ([]ListWaitingLanesRow, error)
 	// ListWorkerDeclarations lists what a worker declares. newest is 1 when no live worker declares a newer content of the name.
 	ListWorkerDeclarations(ctx context.Context, workerID int64) ([]ListWorkerDeclarationsRow, error)

@@ -100,18 +100,26 @@ WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.held = 1 OR sqluice_lanes.
 
 -- name: ListReadyLanes :many
 -- ListReadyLanes lists up to n ready lanes of a queue and of kinds, a JSON list: by priority, the highest first, then the longest ready first.
-SELECT l.kind, l.limit_key, l.priority FROM json_each(CAST(@kinds AS TEXT)) AS k CROSS JOIN sqluice_lanes AS l
-WHERE l.queue = @queue AND l.kind = k.value AND l.ready_at IS NOT NULL AND l.ready_at <= CAST(@now AS BIGINT)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
+SELECT l.kind, l.limit_key, l.priority FROM json_each(CAST(@kinds AS TEXT)) AS k
+CROSS JOIN sqluice_lanes AS l ON l.queue = @queue AND l.kind = k.value AND l.limit_key IN (
+    SELECT i.limit_key FROM sqluice_lanes AS i
+    WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(@now AS BIGINT)
+    ORDER BY i.priority DESC, i.ready_at LIMIT CAST(@n AS BIGINT)
+)
+WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
 ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT CAST(@n AS BIGINT);
 
 -- name: LockReadyLanes :many
 -- LockReadyLanes is ListReadyLanes, and locks the lanes. It passes over locked ones (on SQLite there are none). It lists none for a worker
 -- that is gone.
-SELECT l.kind, l.limit_key FROM json_each(CAST(@kinds AS TEXT)) AS k CROSS JOIN sqluice_lanes AS l
-WHERE l.queue = @queue AND l.kind = k.value AND l.ready_at IS NOT NULL AND l.ready_at <= CAST(@now AS BIGINT)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
+SELECT l.kind, l.limit_key FROM json_each(CAST(@kinds AS TEXT)) AS k
+CROSS JOIN sqluice_lanes AS l ON l.queue = @queue AND l.kind = k.value AND l.limit_key IN (
+    SELECT i.limit_key FROM sqluice_lanes AS i
+    WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(@now AS BIGINT)
+      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+    ORDER BY i.priority DESC, i.ready_at LIMIT CAST(@n AS BIGINT)
+)
+WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
 ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT CAST(@n AS BIGINT);
 
 -- name: ListLaneTimes :many
