@@ -447,7 +447,7 @@ const listReadyLanes = `-- name: ListReadyLanes :many
 SELECT l.kind, l.limit_key, l.priority FROM json_each(CAST(?1 AS TEXT)) AS k
 CROSS JOIN sqluice_lanes AS l ON l.queue = ?2 AND l.kind = k.value AND l.limit_key IN (
     SELECT i.limit_key FROM sqluice_lanes AS i
-    WHERE i.queue = ?2 AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(?3 AS BIGINT)
+    WHERE i.queue = ?2 AND i.kind = k.value AND i.ready_at IS NOT NULL AND +i.ready_at <= CAST(?3 AS BIGINT) /* + keeps the order of the index */
     ORDER BY i.priority DESC, i.ready_at LIMIT CAST(?4 AS BIGINT)
 )
 WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?2 AND h.kind IN ('', k.value))
@@ -628,7 +628,7 @@ const lockReadyLanes = `-- name: LockReadyLanes :many
 SELECT l.kind, l.limit_key FROM json_each(CAST(?1 AS TEXT)) AS k
 CROSS JOIN sqluice_lanes AS l ON l.queue = ?2 AND l.kind = k.value AND l.limit_key IN (
     SELECT i.limit_key FROM sqluice_lanes AS i
-    WHERE i.queue = ?2 AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(?3 AS BIGINT)
+    WHERE i.queue = ?2 AND i.kind = k.value AND i.ready_at IS NOT NULL AND +i.ready_at <= CAST(?3 AS BIGINT) /* + keeps the order of the index */
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?4 AND w.ended_at IS NULL)
     ORDER BY i.priority DESC, i.ready_at LIMIT CAST(?5 AS BIGINT)
 )

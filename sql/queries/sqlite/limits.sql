@@ -103,7 +103,7 @@ WHERE sqluice_lanes.ready_at IS NULL OR sqluice_lanes.held = 1 OR sqluice_lanes.
 SELECT l.kind, l.limit_key, l.priority FROM json_each(CAST(@kinds AS TEXT)) AS k
 CROSS JOIN sqluice_lanes AS l ON l.queue = @queue AND l.kind = k.value AND l.limit_key IN (
     SELECT i.limit_key FROM sqluice_lanes AS i
-    WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(@now AS BIGINT)
+    WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND +i.ready_at <= CAST(@now AS BIGINT) /* + keeps the order of the index */
     ORDER BY i.priority DESC, i.ready_at LIMIT CAST(@n AS BIGINT)
 )
 WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
@@ -115,7 +115,7 @@ ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT CAST(@n AS BIGIN
 SELECT l.kind, l.limit_key FROM json_each(CAST(@kinds AS TEXT)) AS k
 CROSS JOIN sqluice_lanes AS l ON l.queue = @queue AND l.kind = k.value AND l.limit_key IN (
     SELECT i.limit_key FROM sqluice_lanes AS i
-    WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(@now AS BIGINT)
+    WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND +i.ready_at <= CAST(@now AS BIGINT) /* + keeps the order of the index */
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
     ORDER BY i.priority DESC, i.ready_at LIMIT CAST(@n AS BIGINT)
 )
