@@ -1686,11 +1686,11 @@ func (q timed) SetJobProgress(ctx context.Context, arg SetJobProgressParams) (in
 	return value, err
 }
 
-func (q timed) SetLanes(ctx context.Context, arg SetLanesParams) error {
+func (q timed) SetLanes(ctx context.Context, arg SetLanesParams) (int64, error) {
 	began := time.Now()
-	err := q.own.SetLanes(ctx, arg)
+	value, err := q.own.SetLanes(ctx, arg)
 	q.hook("SetLanes", time.Since(began), err)
-	return err
+	return value, err
 }
 
 func (q timed) SetLimit(ctx context.Context, arg SetLimitParams) error {
@@ -1733,6 +1733,13 @@ func (q timed) SpendStarts(ctx context.Context, arg string) error {
 	err := q.own.SpendStarts(ctx, arg)
 	q.hook("SpendStarts", time.Since(began), err)
 	return err
+}
+
+func (q timed) StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([]StartLaneJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.StartLaneJobs(ctx, arg)
+	q.hook("StartLaneJobs", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) StartWaitingJobs(ctx context.Context, arg StartWaitingJobsParams) ([]StartWaitingJobsRow, error) {

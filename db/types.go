@@ -248,6 +248,8 @@ type (
 	SetUniqueKeyJobParams          = sqlite.SetUniqueKeyJobParams
 	SetWorkerQueuesParams          = sqlite.SetWorkerQueuesParams
 	SkipOwedTicksParams            = sqlite.SkipOwedTicksParams
+	StartLaneJobsParams            = sqlite.StartLaneJobsParams
+	StartLaneJobsRow               = sqlite.StartLaneJobsRow
 	StartWaitingJobsParams         = sqlite.StartWaitingJobsParams
 	StartWaitingJobsRow            = sqlite.StartWaitingJobsRow
 	TakeJobChangesParams           = sqlite.TakeJobChangesParams

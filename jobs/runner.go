@@ -170,7 +170,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 	}
 	err = runner.Run(audit.Without(ctx), r.config.internal(drain), runner.Options{
 		Scope: r.client.scope(), Registry: r.client.runners, Queues: r.queues, Handlers: r.handlers, Declared: declared, Schedules: schedule.Names(schedules),
-		Sources: []runner.Source{limits.Source{}},
+		Sources: []runner.Source{&limits.Source{}},
 		Prepare: r.prepare, Settings: r.client.kinds,
 	})
 	return core.Wrap(err, "run")

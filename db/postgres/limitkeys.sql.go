@@ -10,11 +10,11 @@ import (
 )
 
 const countBacklogs = `-- name: CountBacklogs :many
-SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key, COUNT(*) AS jobs
-FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+SELECT CAST(m.key AS TEXT) AS kind, CAST(e.value AS TEXT) AS limit_key, COUNT(*) AS jobs
+FROM jsonb_each(CAST(CAST($1 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.limit_key IS NOT NULL
+    WHERE i.kind = m.key AND i.limit_key = e.value AND i.limit_key IS NOT NULL
       AND i.status IN ('scheduled', 'waiting')
     LIMIT $2
 ) AS j
@@ -32,7 +32,7 @@ type CountBacklogsRow struct {
 	Jobs     int64  `json:"jobs"`
 }
 
-// CountBacklogs counts for each key, of a JSON list of [kind, key], up to n jobs that have not started. It lists no key without one.
+// CountBacklogs counts for each key, of a JSON object with a list of keys for each kind, up to n jobs that have not started. It lists no key without one.
 func (q *Queries) CountBacklogs(ctx context.Context, arg CountBacklogsParams) ([]CountBacklogsRow, error) {
 	rows, err := q.db.Query(ctx, countBacklogs, arg.Keys, arg.N)
 	if err != nil {

@@ -235,7 +235,7 @@ func (q *Queries) ListWaitingLanes(ctx context.Context, arg ListWaitingLanesPara
 
 const wakeLateLanes = `-- name: WakeLateLanes :execrows
 UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT), held = 0
-WHERE (kind, limit_key) IN (SELECT k.value->>0, k.value->>1 FROM json_each(CAST(?2 AS TEXT)) AS k) AND ready_at > CAST(?3 AS BIGINT)
+WHERE (kind, limit_key) IN (SELECT m.key, k.value FROM json_each(CAST(?2 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS k) AND ready_at > CAST(?3 AS BIGINT)
 `
 
 type WakeLateLanesParams struct {
@@ -244,7 +244,7 @@ type WakeLateLanesParams struct {
 	Late int64  `json:"late"`
 }
 
-// WakeLateLanes makes the lanes of keys, a JSON list of [kind, key], ready that are ready only after a time. LockLanes comes before it.
+// WakeLateLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that are ready only after a time. LockLanes comes before it.
 func (q *Queries) WakeLateLanes(ctx context.Context, arg WakeLateLanesParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, wakeLateLanes, arg.Now, arg.Keys, arg.Late)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 
 const addLimitKeys = `-- name: AddLimitKeys :exec
 INSERT INTO sqluice_limit_keys (scope, name, limit_key)
-SELECT 'kind', e.value->>0, e.value->>1 FROM json_each(CAST(?1 AS TEXT)) AS e WHERE true
+SELECT 'kind', m.key, e.value FROM json_each(CAST(?1 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e WHERE true
 ON CONFLICT (scope, name, limit_key) DO NOTHING
 `
 
-// AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
+// AddLimitKeys adds rows of keys, a JSON object with a list of keys for each kind, that have none.
 func (q *Queries) AddLimitKeys(ctx context.Context, keys string) error {
 	_, err := q.db.ExecContext(ctx, addLimitKeys, keys)
 	return err
@@ -123,21 +123,22 @@ func (q *Queries) CountWholeLimits(ctx context.Context, arg CountWholeLimitsPara
 }
 
 const deleteEmptyLanes = `-- name: DeleteEmptyLanes :execrows
-DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = ?1
-  AND (sqluice_lanes.kind, sqluice_lanes.limit_key) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(?2 AS TEXT)) AS e)
+DELETE FROM sqluice_lanes
+WHERE (sqluice_lanes.kind, sqluice_lanes.limit_key) IN (SELECT m.key, e.value FROM json_each(CAST(?1 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e)
+  AND sqluice_lanes.queue = ?2
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'waiting' AND j.kind = sqluice_lanes.kind
       AND j.limit_key = sqluice_lanes.limit_key AND j.queue = sqluice_lanes.queue LIMIT 1 OFFSET 0)
 `
 
 type DeleteEmptyLanesParams struct {
-	Queue string `json:"queue"`
 	Keys  string `json:"keys"`
+	Queue string `json:"queue"`
 }
 
-// DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
+// DeleteEmptyLanes removes the lanes of a queue, a JSON object with a list of keys for each kind, that have no waiting job.
 func (q *Queries) DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, deleteEmptyLanes, arg.Queue, arg.Keys)
+	result, err := q.db.ExecContext(ctx, deleteEmptyLanes, arg.Keys, arg.Queue)
 	if err != nil {
 		return 0, err
 	}
@@ -265,10 +266,10 @@ func (q *Queries) ListAdoptableQueues(ctx context.Context, arg ListAdoptableQueu
 }
 
 const listLaneJobs = `-- name: ListLaneJobs :many
-SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(?1 AS TEXT)) AS e
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(?1 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
 JOIN sqluice_jobs AS j ON j.id IN (
     SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = ?2
+    WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = ?2
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(?4 AS BIGINT)
 )
@@ -289,7 +290,7 @@ type ListLaneJobsRow struct {
 	Priority int64  `json:"priority"`
 }
 
-// ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], that are not set aside, the best first.
+// ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON object with a list of keys for each kind, that are not set aside, the best first.
 func (q *Queries) ListLaneJobs(ctx context.Context, arg ListLaneJobsParams) ([]ListLaneJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listLaneJobs,
 		arg.Keys,
@@ -497,10 +498,10 @@ func (q *Queries) ListReadyLanes(ctx context.Context, arg ListReadyLanesParams) 
 }
 
 const lockLaneJobs = `-- name: LockLaneJobs :many
-SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(?1 AS TEXT)) AS e
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(?1 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
 JOIN sqluice_jobs AS j ON j.id IN (
     SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = ?2
+    WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = ?2
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(?4 AS BIGINT)
 )
@@ -565,7 +566,7 @@ type LockLanesRow struct {
 	Queue    string `json:"queue"`
 }
 
-// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite it lists none, as the transaction
+// LockLanes locks the lanes of keys, a JSON object with a list of keys for each kind, in their order, and lists them (on SQLite it lists none, as the transaction
 // locks all: no kind is empty).
 func (q *Queries) LockLanes(ctx context.Context, keys string) ([]LockLanesRow, error) {
 	rows, err := q.db.QueryContext(ctx, lockLanes, keys)
@@ -591,8 +592,8 @@ func (q *Queries) LockLanes(ctx context.Context, keys string) ([]LockLanesRow, e
 }
 
 const lockLimitKeys = `-- name: LockLimitKeys :many
-SELECT k.name AS kind, k.limit_key FROM json_each(CAST(?1 AS TEXT)) AS e
-CROSS JOIN sqluice_limit_keys AS k ON k.scope = 'kind' AND k.name = e.value->>0 AND k.limit_key = e.value->>1
+SELECT k.name AS kind, k.limit_key FROM json_each(CAST(?1 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
+CROSS JOIN sqluice_limit_keys AS k ON k.scope = 'kind' AND k.name = m.key AND k.limit_key = e.value
 `
 
 type LockLimitKeysRow struct {
@@ -600,7 +601,7 @@ type LockLimitKeysRow struct {
 	LimitKey string `json:"limit_key"`
 }
 
-// LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
+// LockLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, and lists them. It passes over locked ones (on SQLite there are none).
 func (q *Queries) LockLimitKeys(ctx context.Context, keys string) ([]LockLimitKeysRow, error) {
 	rows, err := q.db.QueryContext(ctx, lockLimitKeys, keys)
 	if err != nil {
@@ -625,7 +626,7 @@ func (q *Queries) LockLimitKeys(ctx context.Context, keys string) ([]LockLimitKe
 }
 
 const lockReadyLanes = `-- name: LockReadyLanes :many
-SELECT l.kind, l.limit_key FROM json_each(CAST(?1 AS TEXT)) AS k
+SELECT l.kind, l.limit_key, CAST(1 AS BIGINT) AS key_locked FROM json_each(CAST(?1 AS TEXT)) AS k
 CROSS JOIN sqluice_lanes AS l ON l.queue = ?2 AND l.kind = k.value AND l.limit_key IN (
     SELECT i.limit_key FROM sqluice_lanes AS i
     WHERE i.queue = ?2 AND i.kind = k.value AND i.ready_at IS NOT NULL AND +i.ready_at <= CAST(?3 AS BIGINT) /* + keeps the order of the index */
@@ -645,12 +646,14 @@ type LockReadyLanesParams struct {
 }
 
 type LockReadyLanesRow struct {
-	Kind     string `json:"kind"`
-	LimitKey string `json:"limit_key"`
+	Kind      string `json:"kind"`
+	LimitKey  string `json:"limit_key"`
+	KeyLocked int64  `json:"key_locked"`
 }
 
-// LockReadyLanes is ListReadyLanes, and locks the lanes. It passes over locked ones (on SQLite there are none). It lists none for a worker
-// that is gone.
+// LockReadyLanes is ListReadyLanes, and locks the lanes and the rows of their keys. It passes over locked lanes (on SQLite there are none).
+// key_locked is 0 where another transaction has locked the row of the key, and where there is none. It lists no lane for a worker that is
+// gone.
 func (q *Queries) LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) ([]LockReadyLanesRow, error) {
 	rows, err := q.db.QueryContext(ctx, lockReadyLanes,
 		arg.Kinds,
@@ -666,7 +669,7 @@ func (q *Queries) LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) 
 	var items []LockReadyLanesRow
 	for rows.Next() {
 		var i LockReadyLanesRow
-		if err := rows.Scan(&i.Kind, &i.LimitKey); err != nil {
+		if err := rows.Scan(&i.Kind, &i.LimitKey, &i.KeyLocked); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -799,26 +802,26 @@ const readLimits = `-- name: ReadLimits :many
 WITH k AS (
     SELECT n.kind, a.set_at, COALESCE(a.running, d.running) AS running, COALESCE(a.starts, d.starts) AS starts, COALESCE(a.period, d.period) AS period, COALESCE(a.burst, d.burst) AS burst,
            COALESCE(a.weight, d.weight) AS weight, COALESCE(a.depth, d.depth) AS depth, COALESCE(a.on_full, d.on_full) AS on_full, COALESCE(a.ordered, d.ordered) AS ordered
-    FROM (SELECT DISTINCT i.value->>0 AS kind FROM json_each(CAST(?1 AS TEXT)) AS i) AS n
+    FROM (SELECT DISTINCT CAST(i.key AS TEXT) AS kind FROM json_each(CAST(?1 AS TEXT)) AS i) AS n
     LEFT JOIN sqluice_limits AS a ON a.scope = 'kind' AND a.name = n.kind AND a.limit_key = ''
     LEFT JOIN sqluice_declared_limits AS d ON d.kind = n.kind
     LIMIT CAST(9223372036854775807 AS BIGINT) /* once for each kind, and not for each key */
 )
-SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
+SELECT CAST(m.key AS TEXT) AS kind, CAST(e.value AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
-        WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
-       CAST(CASE WHEN e.value->>1 = '' AND k.set_at IS NOT NULL THEN (
-           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = e.value->>0
+        WHERE r.kind = m.key AND r.limit_key = e.value AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
+       CAST(CASE WHEN e.value = '' AND k.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = m.key
        ) ELSE 0 END AS BIGINT) AS keyless,
        CAST(COALESCE(o.running, k.running, 0) AS BIGINT) AS running, CAST(COALESCE(o.starts, k.starts, 0) AS BIGINT) AS starts,
        CAST(COALESCE(o.period, k.period, 0) AS BIGINT) AS period, CAST(COALESCE(o.burst, k.burst, 0) AS BIGINT) AS burst,
        CAST(COALESCE(o.weight, k.weight, 0) AS BIGINT) AS weight, CAST(COALESCE(o.depth, k.depth, 0) AS BIGINT) AS depth,
        CAST(COALESCE(o.on_full, k.on_full, '') AS TEXT) AS on_full, CAST(COALESCE(o.ordered, k.ordered, '') AS TEXT) AS ordered,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
-FROM json_each(CAST(?1 AS TEXT)) AS e
-CROSS JOIN k ON k.kind = e.value->>0
-LEFT JOIN sqluice_limits AS o ON o.scope = 'kind' AND o.name = e.value->>0 AND o.limit_key = e.value->>1
-LEFT JOIN sqluice_limit_keys AS t ON t.scope = 'kind' AND t.name = e.value->>0 AND t.limit_key = e.value->>1
+FROM json_each(CAST(?1 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
+CROSS JOIN k ON k.kind = m.key
+LEFT JOIN sqluice_limits AS o ON o.scope = 'kind' AND o.name = m.key AND o.limit_key = e.value
+LEFT JOIN sqluice_limit_keys AS t ON t.scope = 'kind' AND t.name = m.key AND t.limit_key = e.value
 `
 
 type ReadLimitsRow struct {
@@ -838,7 +841,7 @@ type ReadLimitsRow struct {
 	ClosedUntil int64  `json:"closed_until"`
 }
 
-// ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
+// ReadLimits returns for each key, of a JSON object with a list of keys for each kind, how many of its jobs run, and its limit: the one that was set for it,
 // or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
 // limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
 func (q *Queries) ReadLimits(ctx context.Context, keys string) ([]ReadLimitsRow, error) {
@@ -949,13 +952,17 @@ func (q *Queries) ReadWholeLimits(ctx context.Context, arg ReadWholeLimitsParams
 	return items, nil
 }
 
-const setLanes = `-- name: SetLanes :exec
+const setLanes = `-- name: SetLanes :execrows
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
-SELECT e.value->>0, e.value->>1, CAST(?1 AS TEXT), COALESCE((
-    SELECT j.priority FROM sqluice_jobs AS j
-    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = ?1
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), e.value->>2, e.value->>3
-FROM json_each(CAST(?2 AS TEXT)) AS e WHERE true
+SELECT s.kind, s.limit_key, CAST(?1 AS TEXT), s.priority, s.ready_at, s.held FROM (
+    SELECT e.value->>0 AS kind, e.value->>1 AS limit_key, e.value->>2 AS ready_at, e.value->>3 AS held, (
+        SELECT j.priority FROM sqluice_jobs AS j
+        WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = ?1
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1) AS priority
+    FROM json_each(CAST(?2 AS TEXT)) AS e
+    LIMIT CAST(9223372036854775807 AS BIGINT) /* one look for each lane */
+) AS s
+WHERE s.priority IS NOT NULL
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held
 `
 
@@ -964,10 +971,14 @@ type SetLanesParams struct {
 	Items string `json:"items"`
 }
 
-// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs.
-func (q *Queries) SetLanes(ctx context.Context, arg SetLanesParams) error {
-	_, err := q.db.ExecContext(ctx, setLanes, arg.Queue, arg.Items)
-	return err
+// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs. It
+// leaves out lanes without a waiting job.
+func (q *Queries) SetLanes(ctx context.Context, arg SetLanesParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setLanes, arg.Queue, arg.Items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const setLimit = `-- name: SetLimit :exec
@@ -1024,12 +1035,109 @@ func (q *Queries) SpendStarts(ctx context.Context, items string) error {
 	return err
 }
 
+const startLaneJobs = `-- name: StartLaneJobs :many
+UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
+                worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL, prefetched = NULL
+WHERE id IN (
+    SELECT j.id FROM json_each(CAST(?4 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
+    CROSS JOIN sqluice_jobs AS j ON j.id IN (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = ?5
+          AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > ?1 LIMIT 1 OFFSET 0)
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(?6 AS BIGINT)
+    )
+)
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at, CAST(limit_key AS TEXT) AS limit_key
+`
+
+type StartLaneJobsParams struct {
+	Now        int64  `json:"now"`
+	WorkerID   int64  `json:"worker_id"`
+	LeaseUntil int64  `json:"lease_until"`
+	Keys       string `json:"keys"`
+	Queue      string `json:"queue"`
+	N          int64  `json:"n"`
+}
+
+type StartLaneJobsRow struct {
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
+	LimitKey    string  `json:"limit_key"`
+}
+
+// StartLaneJobs hands up to n waiting jobs of each lane of a queue to a worker, the best first, of a JSON object with a list of keys for each
+// kind. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
+func (q *Queries) StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([]StartLaneJobsRow, error) {
+	rows, err := q.db.QueryContext(ctx, startLaneJobs,
+		arg.Now,
+		arg.WorkerID,
+		arg.LeaseUntil,
+		arg.Keys,
+		arg.Queue,
+		arg.N,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []StartLaneJobsRow
+	for rows.Next() {
+		var i StartLaneJobsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Payload,
+			&i.Priority,
+			&i.RunAfter,
+			&i.StartBy,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.MaxAttempts,
+			&i.Crashes,
+			&i.Timeout,
+			&i.UniqueKey,
+			&i.RequestID,
+			&i.UserID,
+			&i.Tags,
+			&i.Metadata,
+			&i.CreatedAt,
+			&i.LimitKey,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const startWaitingJobs = `-- name: StartWaitingJobs :many
 UPDATE sqluice_jobs SET updated_at = ?1, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(?2 AS BIGINT), lease_until = CAST(?3 AS BIGINT), started_at = ?1, finished_at = NULL, prefetched = NULL
 WHERE id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e) AND COALESCE(status, '') = 'waiting'
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
-          unique_key, request_id, user_id, tags, metadata, created_at
+          unique_key, request_id, user_id, tags, metadata, created_at, CAST(limit_key AS TEXT) AS limit_key
 `
 
 type StartWaitingJobsParams struct {
@@ -1057,9 +1165,10 @@ type StartWaitingJobsRow struct {
 	Tags        *string `json:"tags"`
 	Metadata    *string `json:"metadata"`
 	CreatedAt   int64   `json:"created_at"`
+	LimitKey    string  `json:"limit_key"`
 }
 
-// StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them.
+// StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them, with the limit key.
 func (q *Queries) StartWaitingJobs(ctx context.Context, arg StartWaitingJobsParams) ([]StartWaitingJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, startWaitingJobs,
 		arg.Now,
@@ -1092,6 +1201,7 @@ func (q *Queries) StartWaitingJobs(ctx context.Context, arg StartWaitingJobsPara
 			&i.Tags,
 			&i.Metadata,
 			&i.CreatedAt,
+			&i.LimitKey,
 		); err != nil {
 			return nil, err
 		}
@@ -1141,7 +1251,7 @@ func (q *Queries) WakeKind(ctx context.Context, arg WakeKindParams) (int64, erro
 
 const wakeLanes = `-- name: WakeLanes :execrows
 UPDATE sqluice_lanes SET ready_at = CAST(?1 AS BIGINT), held = 0
-WHERE (kind, limit_key) IN (SELECT k.value->>0, k.value->>1 FROM json_each(CAST(?2 AS TEXT)) AS k) AND ready_at IS NULL
+WHERE (kind, limit_key) IN (SELECT m.key, k.value FROM json_each(CAST(?2 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS k) AND ready_at IS NULL
 `
 
 type WakeLanesParams struct {
@@ -1149,7 +1259,7 @@ type WakeLanesParams struct {
 	Keys string `json:"keys"`
 }
 
-// WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
+// WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes comes before it.
 func (q *Queries) WakeLanes(ctx context.Context, arg WakeLanesParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, wakeLanes, arg.Now, arg.Keys)
 	if err != nil {

@@ -19,7 +19,7 @@ type Querier interface {
 	AddJobError(ctx context.Context, arg AddJobErrorParams) error
 	// AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
 	AddJobHistory(ctx context.Context, items string) error
-	// AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
+	// AddLimitKeys adds rows of keys, a JSON object with a list of keys for each kind, that have none.
 	AddLimitKeys(ctx context.Context, keys string) error
 	// AddScheduleTick notes what comes of a tick. Zero rows mean that something has come of it before.
 	AddScheduleTick(ctx context.Context, arg AddScheduleTickParams) (int64, error)
@@ -58,7 +58,7 @@ type Querier interface {
 	// CountAhead counts what a clock wrote that was ahead and that lasts for that reason: unique keys, pauses and schedules with a time of the
 	// past that lies after late, and a time of the future.
 	CountAhead(ctx context.Context, late int64) (CountAheadRow, error)
-	// CountBacklogs counts for each key, of a JSON list of [kind, key], up to n jobs that have not started. It lists no key without one.
+	// CountBacklogs counts for each key, of a JSON object with a list of keys for each kind, up to n jobs that have not started. It lists no key without one.
 	CountBacklogs(ctx context.Context, arg CountBacklogsParams) ([]CountBacklogsRow, error)
 	// CountCrashes raises the crash count of the stuck jobs whose process ended.
 	CountCrashes(ctx context.Context) (int64, error)
@@ -94,7 +94,7 @@ type Querier interface {
 	DeleteDeclarations(ctx context.Context) error
 	// DeleteEmptyJobCounts removes the counts of kinds that have no job left.
 	DeleteEmptyJobCounts(ctx context.Context) (int64, error)
-	// DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
+	// DeleteEmptyLanes removes the lanes of a queue, a JSON object with a list of keys for each kind, that have no waiting job.
 	DeleteEmptyLanes(ctx context.Context, arg DeleteEmptyLanesParams) (int64, error)
 	// DeleteEndedWorker drops the row of a worker that has ended.
 	DeleteEndedWorker(ctx context.Context, id int64) (int64, error)
@@ -373,7 +373,7 @@ type Querier interface {
 	ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error)
 	// ListKindSettings lists what counts for the jobs of all kinds that programs declare.
 	ListKindSettings(ctx context.Context) ([]KindSetting, error)
-	// ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], that are not set aside, the best first.
+	// ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON object with a list of keys for each kind, that are not set aside, the best first.
 	ListLaneJobs(ctx context.Context, arg ListLaneJobsParams) ([]ListLaneJobsRow, error)
 	// ListLaneTimes lists the pairs of a queue and a kind, of two JSON lists, that have lanes, each with the first time at which one of them is
 	// ready.
@@ -451,13 +451,14 @@ type Querier interface {
 	LockFirstJobs(ctx context.Context, arg LockFirstJobsParams) ([]LockFirstJobsRow, error)
 	// LockLaneJobs is ListLaneJobs, and locks the jobs. It passes over locked ones (on SQLite there are none).
 	LockLaneJobs(ctx context.Context, arg LockLaneJobsParams) ([]LockLaneJobsRow, error)
-	// LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite it lists none, as the transaction
+	// LockLanes locks the lanes of keys, a JSON object with a list of keys for each kind, in their order, and lists them (on SQLite it lists none, as the transaction
 	// locks all: no kind is empty).
 	LockLanes(ctx context.Context, keys string) ([]LockLanesRow, error)
-	// LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
+	// LockLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, and lists them. It passes over locked ones (on SQLite there are none).
 	LockLimitKeys(ctx context.Context, keys string) ([]LockLimitKeysRow, error)
-	// LockReadyLanes is ListReadyLanes, and locks the lanes. It passes over locked ones (on SQLite there are none). It lists none for a worker
-	// that is gone.
+	// LockReadyLanes is ListReadyLanes, and locks the lanes and the rows of their keys. It passes over locked lanes (on SQLite there are none).
+	// key_locked is 0 where another transaction has locked the row of the key, and where there is none. It lists no lane for a worker that is
+	// gone.
 	LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) ([]LockReadyLanesRow, error)
 	// LockWholeLimits locks, in one order, the limits of whole queues and kinds, two JSON lists, and lists them (on SQLite the transaction locks
 	// all). It comes before the locks of lanes.
@@ -508,11 +509,11 @@ type Querier interface {
 	// time at which a claim looks at the first of these queues again (0: once a job of the key has ended), and the time until which the key is
 	// closed.
 	ReadLimitKeys(ctx context.Context, arg ReadLimitKeysParams) ([]ReadLimitKeysRow, error)
-	// ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
+	// ReadLimits returns for each key, of a JSON object with a list of keys for each kind, how many of its jobs run, and its limit: the one that was set for it,
 	// or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
 	// limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
 	ReadLimits(ctx context.Context, keys string) ([]ReadLimitsRow, error)
-	// ReadSequences returns for each key, of a JSON list of [kind, key], the first of its failed jobs that hold its sequence, and the first of its
+	// ReadSequences returns for each key, of a JSON object with a list of keys for each kind, the first of its failed jobs that hold its sequence, and the first of its
 	// jobs that have not started, by id, with its status and queue; 0 for none.
 	ReadSequences(ctx context.Context, keys string) ([]ReadSequencesRow, error)
 	// ReadWholeLimits returns the limits of whole queues and kinds, two JSON lists, with the number of jobs that run; of a kind, those with a
@@ -587,8 +588,9 @@ type Querier interface {
 	ReturnJob(ctx context.Context, arg ReturnJobParams) (int64, error)
 	// SetJobProgress notes how far a running attempt has come.
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
-	// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs.
-	SetLanes(ctx context.Context, arg SetLanesParams) error
+	// SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs. It
+	// leaves out lanes without a waiting job.
+	SetLanes(ctx context.Context, arg SetLanesParams) (int64, error)
 	// SetLimit sets a limit, in place of the one that was set before.
 	SetLimit(ctx context.Context, arg SetLimitParams) error
 	// SetScheduleFault notes why a worker could not enqueue a schedule's job.
@@ -601,7 +603,10 @@ type Querier interface {
 	SkipOwedTicks(ctx context.Context, arg SkipOwedTicksParams) error
 	// SpendStarts notes until when starts have used up the rates of limits, a JSON list of [scope, name, key, time].
 	SpendStarts(ctx context.Context, items string) error
-	// StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them.
+	// StartLaneJobs hands up to n waiting jobs of each lane of a queue to a worker, the best first, of a JSON object with a list of keys for each
+	// kind. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
+	StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([]StartLaneJobsRow, error)
+	// StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them, with the limit key.
 	StartWaitingJobs(ctx context.Context, arg StartWaitingJobsParams) ([]StartWaitingJobsRow, error)
 	// TakeJobChanges removes up to n notes after an id and returns them.
 	TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error)
@@ -624,9 +629,9 @@ type Querier interface {
 	WakeAllLanes(ctx context.Context, now int64) (int64, error)
 	// WakeKind makes the lanes of a kind ready at once, of one key or of all: a limit has changed.
 	WakeKind(ctx context.Context, arg WakeKindParams) (int64, error)
-	// WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
+	// WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes comes before it.
 	WakeLanes(ctx context.Context, arg WakeLanesParams) (int64, error)
-	// WakeLateLanes makes the lanes of keys, a JSON list of [kind, key], ready that are ready only after a time. LockLanes comes before it.
+	// WakeLateLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that are ready only after a time. LockLanes comes before it.
 	WakeLateLanes(ctx context.Context, arg WakeLateLanesParams) (int64, error)
 }
 

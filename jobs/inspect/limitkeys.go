@@ -120,7 +120,7 @@ func readLimitKeys(ctx context.Context, q db.Querier, f LimitKeyFilter, n int64)
 
 // addSequences adds for which jobs the keys wait whose jobs run in order.
 func addSequences(ctx context.Context, q db.Querier, keys []LimitKeyInfo) error {
-	rows, err := q.ReadLimits(ctx, core.JSONList(core.Map(keys, func(k LimitKeyInfo) [2]string { return [2]string{k.Kind, k.Key} })))
+	rows, err := q.ReadLimits(ctx, core.JSONKeys(core.Map(keys, func(k LimitKeyInfo) [2]string { return [2]string{k.Kind, k.Key} })))
 	if err != nil {
 		return fmt.Errorf("read limits: %w", err)
 	}

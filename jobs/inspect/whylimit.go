@@ -18,7 +18,7 @@ func (w *why) readLimit(ctx context.Context, q db.Querier) error {
 	if w.job.LimitKey == nil || w.job.Status != jobs.StatusWaiting {
 		return nil
 	}
-	rows, err := q.ReadLimits(ctx, core.JSONList([][2]string{{w.job.Kind, *w.job.LimitKey}}))
+	rows, err := q.ReadLimits(ctx, core.JSONKeys([][2]string{{w.job.Kind, *w.job.LimitKey}}))
 	if err != nil {
 		return err
 	}

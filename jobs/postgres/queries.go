@@ -1604,7 +1604,7 @@ func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 	return q.own.SetJobProgress(ctx, dbpostgres.SetJobProgressParams(arg))
 }
 
-func (q queries) SetLanes(ctx context.Context, arg db.SetLanesParams) error {
+func (q queries) SetLanes(ctx context.Context, arg db.SetLanesParams) (int64, error) {
 	return q.own.SetLanes(ctx, dbpostgres.SetLanesParams(arg))
 }
 
@@ -1630,6 +1630,18 @@ func (q queries) SkipOwedTicks(ctx context.Context, arg db.SkipOwedTicksParams) 
 
 func (q queries) SpendStarts(ctx context.Context, arg string) error {
 	return q.own.SpendStarts(ctx, arg)
+}
+
+func (q queries) StartLaneJobs(ctx context.Context, arg db.StartLaneJobsParams) ([]db.StartLaneJobsRow, error) {
+	rows, err := q.own.StartLaneJobs(ctx, dbpostgres.StartLaneJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.StartLaneJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.StartLaneJobsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) StartWaitingJobs(ctx context.Context, arg db.StartWaitingJobsParams) ([]db.StartWaitingJobsRow, error) {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -28,6 +29,23 @@ func JSONNames(names []string) string {
 		text = AppendString(text, name)
 	}
 	return string(append(text, ']'))
+}
+
+// JSONKeys returns limit keys, each after its kind, as a JSON object with a list of keys for each kind. It keeps the order of the keys.
+func JSONKeys(keys [][2]string) string {
+	of := map[string][]string{}
+	for _, k := range keys {
+		of[k[0]] = append(of[k[0]], k[1])
+	}
+	text := append(make([]byte, 0, 24*len(keys)+2), '{')
+	for _, kind := range slices.Sorted(maps.Keys(of)) {
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(AppendString(text, kind), ':')
+		text = append(text, JSONNames(of[kind])...)
+	}
+	return string(append(text, '}'))
 }
 
 // JSONList returns a list of lists of texts and numbers as JSON. It panics for other values.

@@ -77,6 +77,7 @@ type QueueClaim struct {
 	N     int64
 	IDs   []int64
 	Ahead bool              // the claim may be of more jobs than there are free slots
+	Quick bool              // recent attempts took less time than a cycle
 	Rows  []db.ClaimJobsRow // a buffer that the outcome gets for its rows; nil: the engine makes one
 }
 
@@ -93,7 +94,6 @@ type Claimer struct {
 	WorkerID int64
 	Lease    time.Duration
 	Kinds    string // a JSON list of the kinds that it runs
-	Locks    bool   // transactions lock rows: see [Store.LocksRows]
 }
 
 // Completion holds the common columns of attempts that ended well, and the ids of their jobs. The receiver may sort the ids.

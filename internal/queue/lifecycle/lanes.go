@@ -160,10 +160,10 @@ func (m *repeated) ended() bool {
 	return m.Job.Limit.has && (!m.From.Final() || m.From == jobtype.StatusFailed || m.From == m.To)
 }
 
-// jsonKeys returns a list of kinds and keys, each once, as the statements take it.
+// jsonKeys returns a list of kinds and keys, each once and in one order, as the statements take it.
 func jsonKeys(keys [][2]string) string {
 	slices.SortFunc(keys, compareKeys)
-	return core.JSONList(slices.Compact(keys))
+	return core.JSONKeys(slices.Compact(keys))
 }
 
 // jsonLanes returns the lanes, each once, as OpenLanes takes them.

@@ -12,14 +12,14 @@ type dealing struct {
 	lanes  []key
 	queue  string
 	wholes wholes
+	each   int64 // the number of starts of a lane of weight 1 in a round
 }
 
-// deal is the room of limits, dealt to lanes in rounds: one job each, or as many as the lane's weight.
+// deal is the room of limits, dealt to lanes in rounds by their weights.
 type deal struct {
 	dealing
 	states map[key]*state
 	shares map[key]int64
-	more   map[key]bool // the lanes that have more jobs than start
 }
 
 // newDeal reads the limits of lanes and deals up to n starts.
@@ -28,7 +28,7 @@ func newDeal(ctx context.Context, q db.Querier, of dealing, now, n int64) (*deal
 	if err != nil {
 		return nil, fmt.Errorf("read limits: %w", err)
 	}
-	d := &deal{of, make(map[key]*state, len(rows)), make(map[key]int64, len(rows)), map[key]bool{}}
+	d := &deal{of, make(map[key]*state, len(rows)), make(map[key]int64, len(rows))}
 	for _, row := range rows {
 		d.states[key{row.Kind, row.LimitKey}] = ofKey(row, now)
 	}
@@ -38,7 +38,7 @@ func newDeal(ctx context.Context, q db.Querier, of dealing, now, n int64) (*deal
 	for n > 0 {
 		left := n
 		for _, lane := range of.lanes {
-			for i := int64(0); i < d.states[lane].weight && n > 0 && d.give(lane); i++ {
+			for i := int64(0); i < d.each*d.states[lane].weight && n > 0 && d.give(lane); i++ {
 				n--
 			}
 		}
@@ -69,6 +69,14 @@ func (d *deal) most() (most int64) {
 		most = max(most, n)
 	}
 	return most
+}
+
+// total returns the sum of the shares.
+func (d *deal) total() (total int64) {
+	for _, n := range d.shares {
+		total += n
+	}
+	return total
 }
 
 // take takes one job of a lane's share.

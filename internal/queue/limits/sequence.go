@@ -58,29 +58,6 @@ func (d *deal) firsts() (free []key, firsts []int64) {
 	return free, firsts
 }
 
-// lockJobs locks the best jobs of the lanes, one more than the largest share, and the first jobs of sequences. The one more says whether the
-// lane has further jobs.
-func (c *claimer) lockJobs(ctx context.Context, d *deal) (listed []db.LockLaneJobsRow, err error) {
-	free, firsts := d.firsts()
-	if len(free) > 0 {
-		listed, err = c.q.LockLaneJobs(ctx, db.LockLaneJobsParams{Keys: keys(free), Queue: c.queue, Now: c.now, N: d.most() + 1})
-		if err != nil {
-			return nil, fmt.Errorf("lock the jobs of lanes: %w", err)
-		}
-	}
-	if len(firsts) == 0 {
-		return listed, nil
-	}
-	rows, err := c.q.LockFirstJobs(ctx, db.LockFirstJobsParams{Ids: core.JSONIDs(firsts), Queue: c.queue, Now: c.now})
-	if err != nil {
-		return nil, fmt.Errorf("lock the first jobs of sequences: %w", err)
-	}
-	for _, row := range rows {
-		listed = append(listed, db.LockLaneJobsRow(row))
-	}
-	return listed, nil
-}
-
 // Resume lets the jobs of a key go on that a failed one holds, and records that. It reports whether there was one.
 func Resume(ctx context.Context, scope *engine.Scope, n Name) (bool, error) {
 	if err := n.check(); err != nil {

@@ -219,7 +219,7 @@ func (c *cycle) limit(ctx context.Context, q db.Querier) (err error) {
 }
 
 func (c *cycle) claimer() engine.Claimer {
-	return engine.Claimer{WorkerID: c.worker, Lease: c.committer.env.config.Lease, Kinds: c.committer.env.kinds, Locks: c.committer.env.store.LocksRows()}
+	return engine.Claimer{WorkerID: c.worker, Lease: c.committer.env.config.Lease, Kinds: c.committer.env.kinds}
 }
 
 // after counts the ends, and keeps the claimed jobs that must run now.

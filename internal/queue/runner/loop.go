@@ -133,19 +133,20 @@ func (l *loop) takeWork(stopping bool) plan {
 	l.ledger.do(func() {
 		p.ended = l.ledger.takeEnded()
 		if !stopping {
-			p.wants, p.slots = l.demand(len(p.ended) > 0)
+			l.demand(&p)
 		}
 	})
 	p.many = len(p.wants) > lookEach
 	return p
 }
 
-// demand returns the number of jobs that each queue that may have jobs could take, and the number of these that begin at once. ends
-// says that the cycle records ends. Callers hold the ledger's mutex.
-func (l *loop) demand(ends bool) (wants, free map[string]int64) {
-	wants, free = make(map[string]int64, len(l.lookout.claimable)), make(map[string]int64, len(l.lookout.claimable))
+// demand notes in a plan the number of jobs that each queue that may have jobs could take, and the number of these that begin at once.
+// Callers hold the ledger's mutex.
+func (l *loop) demand(p *plan) {
+	n := len(l.lookout.claimable)
+	p.wants, p.slots, p.quick = make(map[string]int64, n), make(map[string]int64, n), make(map[string]bool, n)
 	if l.committer.presence.workerID() == 0 || len(l.ledger.refused) >= refusedMost {
-		return wants, free // declared dead and not registered anew yet, or the ends of jobs could not be recorded
+		return // declared dead and not registered anew yet, or the ends of jobs could not be recorded
 	}
 	for queue, may := range l.lookout.claimable {
 		if !may {
@@ -156,12 +157,11 @@ func (l *loop) demand(ends bool) (wants, free map[string]int64) {
 			delete(l.lookout.claimable, queue)
 			continue
 		}
-		n := min(q.wants(l.took, ends), l.batch.of(q.total))
+		n := min(q.wants(l.took, len(p.ended) > 0), l.batch.of(q.total))
 		if n = l.committer.steps.narrow(n, q.free(), l.slots.formerCrashes); n > 0 {
-			wants[queue], free[queue] = int64(n), int64(q.free())
+			p.wants[queue], p.slots[queue], p.quick[queue] = int64(n), int64(q.free()), q.prefetch.isQuick(l.took)
 		}
 	}
-	return wants, free
 }
 
 // claimsOnly reports whether a plan only claims from one queue, for free slots, after a notification, as for the first job after a

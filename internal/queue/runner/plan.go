@@ -29,6 +29,7 @@ type plan struct {
 	further []sourceClaim
 	pending map[string]int64
 	direct  map[string]bool // queues in which a further source has jobs: nothing is prefetched from them
+	quick   map[string]bool // queues whose recent attempts took less time than a cycle
 	shared  bool            // the sources were asked
 	limited bool            // jobs with a limit key are due
 	whole   bool            // a limit of a whole kind or queue is set: pending jobs may need a limit key
@@ -43,7 +44,7 @@ func (p *plan) split(queue string, sources []Source, shares []int64) {
 	p.pending[queue] = shares[0]
 	for i, s := range sources {
 		if n := shares[i+1]; n > 0 {
-			p.further = append(p.further, sourceClaim{s, engine.QueueClaim{Queue: queue, N: n}})
+			p.further = append(p.further, sourceClaim{s, engine.QueueClaim{Queue: queue, N: n, Quick: p.quick[queue]}})
 		}
 	}
 }

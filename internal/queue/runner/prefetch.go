@@ -77,6 +77,9 @@ func (p *prefetch) adapt(busy bool, step, limit int) {
 	p.late = 0
 }
 
+// isQuick reports whether recent attempts took less time than a cycle that takes this long.
+func (p *prefetch) isQuick(cycle time.Duration) bool { return p.pace > 0 && p.pace < cycle }
+
 // average adds the duration and the payload size of an attempt to the averages.
 func (p *prefetch) average(took time.Duration, size int) {
 	if p.pace == 0 {

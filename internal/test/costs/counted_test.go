@@ -1197,7 +1197,7 @@ func (q counted) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 	return q.own.SetJobProgress(ctx, arg)
 }
 
-func (q counted) SetLanes(ctx context.Context, arg db.SetLanesParams) error {
+func (q counted) SetLanes(ctx context.Context, arg db.SetLanesParams) (int64, error) {
 	q.note("SetLanes")
 	return q.own.SetLanes(ctx, arg)
 }
@@ -1230,6 +1230,11 @@ func (q counted) SkipOwedTicks(ctx context.Context, arg db.SkipOwedTicksParams) 
 func (q counted) SpendStarts(ctx context.Context, arg string) error {
 	q.note("SpendStarts")
 	return q.own.SpendStarts(ctx, arg)
+}
+
+func (q counted) StartLaneJobs(ctx context.Context, arg db.StartLaneJobsParams) ([]db.StartLaneJobsRow, error) {
+	q.note("StartLaneJobs")
+	return q.own.StartLaneJobs(ctx, arg)
 }
 
 func (q counted) StartWaitingJobs(ctx context.Context, arg db.StartWaitingJobsParams) ([]db.StartWaitingJobsRow, error) {

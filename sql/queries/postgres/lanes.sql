@@ -19,11 +19,11 @@ SELECT w.kind, CAST(w.limit_key AS TEXT) AS limit_key, w.queue, w.priority, CAST
 FROM w;
 
 -- name: WakeLateLanes :execrows
--- WakeLateLanes makes the lanes of keys, a JSON list of [kind, key], ready that are ready only after a time. LockLanes comes before it.
+-- WakeLateLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that are ready only after a time. LockLanes comes before it.
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT l.kind, l.limit_key, l.queue, l.priority, CAST(@now AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS k (value)
+SELECT l.kind, l.limit_key, l.queue, l.priority, CAST(@now AS BIGINT) FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i
-    WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1 AND i.ready_at > CAST(@late AS BIGINT) OFFSET 0
+    WHERE i.kind = m.key AND i.limit_key = k.value AND i.ready_at > CAST(@late AS BIGINT) OFFSET 0
 ) AS l
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = 0;

@@ -23,12 +23,12 @@ CROSS JOIN LATERAL (
 GROUP BY j.limit_key;
 
 -- name: CountBacklogs :many
--- CountBacklogs counts for each key, of a JSON list of [kind, key], up to n jobs that have not started. It lists no key without one.
-SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key, COUNT(*) AS jobs
-FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+-- CountBacklogs counts for each key, of a JSON object with a list of keys for each kind, up to n jobs that have not started. It lists no key without one.
+SELECT CAST(m.key AS TEXT) AS kind, CAST(e.value AS TEXT) AS limit_key, COUNT(*) AS jobs
+FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.limit_key IS NOT NULL
+    WHERE i.kind = m.key AND i.limit_key = e.value AND i.limit_key IS NOT NULL
       AND i.status IN ('scheduled', 'waiting')
     LIMIT @n
 ) AS j

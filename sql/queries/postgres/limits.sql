@@ -84,29 +84,30 @@ WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)));
 
 -- name: LockLanes :many
--- LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite the transaction locks all). It
+-- LockLanes locks the lanes of keys, a JSON object with a list of keys for each kind, in their order, and lists them (on SQLite the transaction locks all). It
 -- locks the rows of the keys first: a claim of a lane that does not exist yet would otherwise count a job whose end is not committed, and
 -- let the lane wait for that end.
-SELECT l.kind, l.limit_key, l.queue FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS k (value)
+SELECT l.kind, l.limit_key, l.queue FROM (SELECT o.key, o.value FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS o (key, value) ORDER BY o.key COLLATE "C") AS m
+CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
 CROSS JOIN LATERAL (
     SELECT COUNT(*) AS n FROM (
         SELECT f.limit_key FROM sqluice_limit_keys AS f
-        WHERE f.scope = 'kind' AND f.name = k.value->>0 AND f.limit_key = k.value->>1 FOR NO KEY UPDATE
+        WHERE f.scope = 'kind' AND f.name = m.key AND f.limit_key = k.value FOR NO KEY UPDATE
     ) AS h
 ) AS g
 CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.queue FROM sqluice_lanes AS i
-    WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1 AND g.n >= 0 /* after the lock of the key */
+    WHERE i.kind = m.key AND i.limit_key = k.value AND g.n >= 0 /* after the lock of the key */
     ORDER BY i.queue COLLATE "C" FOR UPDATE
 ) AS l;
 
 -- name: WakeLanes :execrows
--- WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
+-- WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes comes before it.
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT l.kind, l.limit_key, l.queue, l.priority, CAST(@now AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS k (value)
+SELECT l.kind, l.limit_key, l.queue, l.priority, CAST(@now AS BIGINT) FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i
-    WHERE i.kind = k.value->>0 AND i.limit_key = k.value->>1 AND i.ready_at IS NULL OFFSET 0
+    WHERE i.kind = m.key AND i.limit_key = k.value AND i.ready_at IS NULL OFFSET 0
 ) AS l
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, held = 0;
 
@@ -148,9 +149,10 @@ CROSS JOIN LATERAL (
 ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT @n;
 
 -- name: LockReadyLanes :many
--- LockReadyLanes is ListReadyLanes, and locks the lanes. It passes over locked ones (on SQLite there are none). It lists none for a worker
--- that is gone.
-SELECT l.kind, l.limit_key FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+-- LockReadyLanes is ListReadyLanes, and locks the lanes and the rows of their keys. It passes over locked lanes (on SQLite there are none).
+-- key_locked is 0 where another transaction has locked the row of the key, and where there is none. It lists no lane for a worker that is
+-- gone.
+SELECT l.kind, l.limit_key, g.n AS key_locked FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.priority, i.ready_at FROM sqluice_lanes AS i
     WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(@now AS BIGINT)
@@ -160,6 +162,12 @@ CROSS JOIN LATERAL (
     ORDER BY i.priority DESC, i.ready_at LIMIT @n
     FOR UPDATE OF i SKIP LOCKED
 ) AS l
+CROSS JOIN LATERAL (
+    SELECT COUNT(*) AS n FROM (
+        SELECT f.limit_key FROM sqluice_limit_keys AS f
+        WHERE f.scope = 'kind' AND f.name = l.kind AND f.limit_key = l.limit_key FOR NO KEY UPDATE SKIP LOCKED
+    ) AS h
+) AS g
 ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT @n;
 
 -- name: ListLaneTimes :many
@@ -192,30 +200,30 @@ CROSS JOIN LATERAL (
 ) AS l;
 
 -- name: AddLimitKeys :exec
--- AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
+-- AddLimitKeys adds rows of keys, a JSON object with a list of keys for each kind, that have none.
 INSERT INTO sqluice_limit_keys (scope, name, limit_key)
-SELECT 'kind', e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_limit_keys AS k WHERE k.scope = 'kind' AND k.name = e.value->>0 AND k.limit_key = e.value->>1 LIMIT 1 OFFSET 0)
-ORDER BY (e.value->>0) COLLATE "C", (e.value->>1) COLLATE "C"
+SELECT 'kind', m.key, e.value FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_limit_keys AS k WHERE k.scope = 'kind' AND k.name = m.key AND k.limit_key = e.value LIMIT 1 OFFSET 0)
+ORDER BY m.key COLLATE "C", e.value COLLATE "C"
 ON CONFLICT (scope, name, limit_key) DO NOTHING;
 
 -- name: LockLimitKeys :many
--- LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
-SELECT l.kind, l.limit_key FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+-- LockLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, and lists them. It passes over locked ones (on SQLite there are none).
+SELECT l.kind, l.limit_key FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT k.name AS kind, k.limit_key FROM sqluice_limit_keys AS k
-    WHERE k.scope = 'kind' AND k.name = e.value->>0 AND k.limit_key = e.value->>1
+    WHERE k.scope = 'kind' AND k.name = m.key AND k.limit_key = e.value
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS l;
 
 -- name: ReadLimits :many
--- ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
+-- ReadLimits returns for each key, of a JSON object with a list of keys for each kind, how many of its jobs run, and its limit: the one that was set for it,
 -- or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
 -- limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
 WITH k AS MATERIALIZED (
     SELECT n.kind, a.set_at, COALESCE(a.running, d.running) AS running, COALESCE(a.starts, d.starts) AS starts, COALESCE(a.period, d.period) AS period, COALESCE(a.burst, d.burst) AS burst,
            COALESCE(a.weight, d.weight) AS weight, COALESCE(a.depth, d.depth) AS depth, COALESCE(a.on_full, d.on_full) AS on_full, COALESCE(a.ordered, d.ordered) AS ordered
-    FROM (SELECT DISTINCT i.value->>0 AS kind FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS i (value)) AS n
+    FROM (SELECT i.key AS kind FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS i (key, value)) AS n
     LEFT JOIN LATERAL (
         SELECT y.running, y.starts, y.period, y.burst, y.weight, y.depth, y.on_full, y.ordered, y.set_at FROM sqluice_limits AS y
         WHERE y.scope = 'kind' AND y.name = n.kind AND y.limit_key = '' LIMIT 1
@@ -225,34 +233,34 @@ WITH k AS MATERIALIZED (
         WHERE z.kind = n.kind LIMIT 1
     ) AS d ON true
 )
-SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
+SELECT CAST(m.key AS TEXT) AS kind, CAST(e.value AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
-        WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
-       CAST(CASE WHEN e.value->>1 = '' AND k.set_at IS NOT NULL THEN (
-           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = e.value->>0
+        WHERE r.kind = m.key AND r.limit_key = e.value AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
+       CAST(CASE WHEN e.value = '' AND k.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = m.key
        ) ELSE 0 END AS BIGINT) AS keyless,
        CAST(COALESCE(o.running, k.running, 0) AS BIGINT) AS running, CAST(COALESCE(o.starts, k.starts, 0) AS BIGINT) AS starts,
        CAST(COALESCE(o.period, k.period, 0) AS BIGINT) AS period, CAST(COALESCE(o.burst, k.burst, 0) AS BIGINT) AS burst,
        CAST(COALESCE(o.weight, k.weight, 0) AS BIGINT) AS weight, CAST(COALESCE(o.depth, k.depth, 0) AS BIGINT) AS depth,
        CAST(COALESCE(o.on_full, k.on_full, '') AS TEXT) AS on_full, CAST(COALESCE(o.ordered, k.ordered, '') AS TEXT) AS ordered,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
-FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
-JOIN k ON k.kind = e.value->>0
+FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
+JOIN k ON k.kind = m.key
 LEFT JOIN LATERAL (
     SELECT x.running, x.starts, x.period, x.burst, x.weight, x.depth, x.on_full, x.ordered FROM sqluice_limits AS x
-    WHERE x.scope = 'kind' AND x.name = e.value->>0 AND x.limit_key = e.value->>1 LIMIT 1
+    WHERE x.scope = 'kind' AND x.name = m.key AND x.limit_key = e.value LIMIT 1
 ) AS o ON true
 LEFT JOIN LATERAL (
     SELECT u.paid_until, u.closed_until FROM sqluice_limit_keys AS u
-    WHERE u.scope = 'kind' AND u.name = e.value->>0 AND u.limit_key = e.value->>1 LIMIT 1
+    WHERE u.scope = 'kind' AND u.name = m.key AND u.limit_key = e.value LIMIT 1
 ) AS t ON true;
 
 -- name: ListLaneJobs :many
--- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], that are not set aside, the best first.
-SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+-- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON object with a list of keys for each kind, that are not set aside, the best first.
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+    WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
 ) AS j
@@ -260,10 +268,10 @@ ORDER BY j.priority DESC, j.run_after, j.id;
 
 -- name: LockLaneJobs :many
 -- LockLaneJobs is ListLaneJobs, and locks the jobs. It passes over locked ones (on SQLite there are none).
-SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value)
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+    WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
     FOR NO KEY UPDATE SKIP LOCKED
@@ -271,12 +279,30 @@ CROSS JOIN LATERAL (
 ORDER BY j.priority DESC, j.run_after, j.id;
 
 -- name: StartWaitingJobs :many
--- StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them.
+-- StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them, with the limit key.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL, prefetched = NULL
 WHERE id = ANY (CAST((SELECT sqluice_ids(@ids)) AS BIGINT[])) AND COALESCE(status, '') = 'waiting'
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
-          unique_key, request_id, user_id, tags, metadata, created_at;
+          unique_key, request_id, user_id, tags, metadata, created_at, CAST(limit_key AS TEXT) AS limit_key;
+
+-- name: StartLaneJobs :many
+-- StartLaneJobs hands up to n waiting jobs of each lane of a queue to a worker, the best first, of a JSON object with a list of keys for each
+-- kind. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
+                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL, prefetched = NULL
+WHERE id = ANY (ARRAY(
+    SELECT j.id FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
+          AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > @now LIMIT 1 OFFSET 0)
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS j
+))
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at, CAST(limit_key AS TEXT) AS limit_key;
 
 -- name: SpendStarts :exec
 -- SpendStarts notes until when starts have used up the rates of limits, a JSON list of [scope, name, key, time].
@@ -284,23 +310,32 @@ INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
 
--- name: SetLanes :exec
--- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs.
+-- name: SetLanes :execrows
+-- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs. It
+-- leaves out lanes without a waiting job.
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
-SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), COALESCE((
-    SELECT j.priority FROM sqluice_jobs AS j
-    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = @queue
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
+SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), j.priority, CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
+CROSS JOIN LATERAL (
+    SELECT i.priority FROM sqluice_jobs AS i
+    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+    ORDER BY i.priority DESC, i.run_after, i.id LIMIT 1
+) AS j
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held;
 
 -- name: DeleteEmptyLanes :execrows
--- DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
-DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
-  AND (sqluice_lanes.kind, sqluice_lanes.limit_key) IN (SELECT e.value->>0, e.value->>1 FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS e (value))
-  AND NOT EXISTS (
-    SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'waiting' AND j.kind = sqluice_lanes.kind
-      AND j.limit_key = sqluice_lanes.limit_key AND j.queue = sqluice_lanes.queue LIMIT 1 OFFSET 0);
+-- DeleteEmptyLanes removes the lanes of a queue, a JSON object with a list of keys for each kind, that have no waiting job.
+DELETE FROM sqluice_lanes AS t USING (
+    SELECT l.kind, l.limit_key, l.queue FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
+    CROSS JOIN LATERAL (
+        SELECT i.kind, i.limit_key, i.queue FROM sqluice_lanes AS i
+        WHERE i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
+          AND NOT EXISTS (
+            SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'waiting' AND j.kind = i.kind
+              AND j.limit_key = i.limit_key AND j.queue = i.queue LIMIT 1 OFFSET 0)
+        OFFSET 0
+    ) AS l
+) AS u WHERE t.kind = u.kind AND t.limit_key = u.limit_key AND t.queue = u.queue;
 
 -- name: DeleteIdleLimitKeys :execrows
 -- DeleteIdleLimitKeys removes up to n keys whose row says nothing more: no job waits or runs, and no earlier start, closing or

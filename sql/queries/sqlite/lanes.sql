@@ -24,6 +24,6 @@ SELECT f.kind, CAST(f.limit_key AS TEXT) AS limit_key, f.queue, f.priority, CAST
 FROM w JOIN sqluice_jobs AS f ON f.id = w.id;
 
 -- name: WakeLateLanes :execrows
--- WakeLateLanes makes the lanes of keys, a JSON list of [kind, key], ready that are ready only after a time. LockLanes comes before it.
+-- WakeLateLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that are ready only after a time. LockLanes comes before it.
 UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT), held = 0
-WHERE (kind, limit_key) IN (SELECT k.value->>0, k.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS k) AND ready_at > CAST(@late AS BIGINT);
+WHERE (kind, limit_key) IN (SELECT m.key, k.value FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS k) AND ready_at > CAST(@late AS BIGINT);

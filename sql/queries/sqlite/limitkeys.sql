@@ -23,12 +23,12 @@ JOIN sqluice_jobs AS j ON j.id IN (
 GROUP BY j.limit_key;
 
 -- name: CountBacklogs :many
--- CountBacklogs counts for each key, of a JSON list of [kind, key], up to n jobs that have not started. It lists no key without one.
-SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key, COUNT(*) AS jobs
-FROM json_each(CAST(@keys AS TEXT)) AS e
+-- CountBacklogs counts for each key, of a JSON object with a list of keys for each kind, up to n jobs that have not started. It lists no key without one.
+SELECT CAST(m.key AS TEXT) AS kind, CAST(e.value AS TEXT) AS limit_key, COUNT(*) AS jobs
+FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
 JOIN sqluice_jobs AS j ON j.id IN (
     SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.limit_key IS NOT NULL
+    WHERE i.kind = m.key AND i.limit_key = e.value AND i.limit_key IS NOT NULL
       AND i.status IN ('scheduled', 'waiting')
     LIMIT CAST(@n AS BIGINT)
 )

@@ -72,14 +72,14 @@ WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(@queues AS TEXT)) AS q));
 
 -- name: LockLanes :many
--- LockLanes locks the lanes of keys, a JSON list of [kind, key], in their order, and lists them (on SQLite it lists none, as the transaction
+-- LockLanes locks the lanes of keys, a JSON object with a list of keys for each kind, in their order, and lists them (on SQLite it lists none, as the transaction
 -- locks all: no kind is empty).
 SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l WHERE l.kind = '' AND l.limit_key = CAST(@keys AS TEXT);
 
 -- name: WakeLanes :execrows
--- WakeLanes makes the lanes of keys, a JSON list of [kind, key], ready that wait for the end of a job. LockLanes comes before it.
+-- WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes comes before it.
 UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT), held = 0
-WHERE (kind, limit_key) IN (SELECT k.value->>0, k.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS k) AND ready_at IS NULL;
+WHERE (kind, limit_key) IN (SELECT m.key, k.value FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS k) AND ready_at IS NULL;
 
 -- name: WakeAllLanes :execrows
 -- WakeAllLanes makes all lanes ready that wait for the end of a job.
@@ -110,9 +110,10 @@ WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queu
 ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT CAST(@n AS BIGINT);
 
 -- name: LockReadyLanes :many
--- LockReadyLanes is ListReadyLanes, and locks the lanes. It passes over locked ones (on SQLite there are none). It lists none for a worker
--- that is gone.
-SELECT l.kind, l.limit_key FROM json_each(CAST(@kinds AS TEXT)) AS k
+-- LockReadyLanes is ListReadyLanes, and locks the lanes and the rows of their keys. It passes over locked lanes (on SQLite there are none).
+-- key_locked is 0 where another transaction has locked the row of the key, and where there is none. It lists no lane for a worker that is
+-- gone.
+SELECT l.kind, l.limit_key, CAST(1 AS BIGINT) AS key_locked FROM json_each(CAST(@kinds AS TEXT)) AS k
 CROSS JOIN sqluice_lanes AS l ON l.queue = @queue AND l.kind = k.value AND l.limit_key IN (
     SELECT i.limit_key FROM sqluice_lanes AS i
     WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND +i.ready_at <= CAST(@now AS BIGINT) /* + keeps the order of the index */
@@ -144,50 +145,50 @@ WHERE EXISTS (
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind IN ('', k.value));
 
 -- name: AddLimitKeys :exec
--- AddLimitKeys adds rows of keys, a JSON list of [kind, key], that have none.
+-- AddLimitKeys adds rows of keys, a JSON object with a list of keys for each kind, that have none.
 INSERT INTO sqluice_limit_keys (scope, name, limit_key)
-SELECT 'kind', e.value->>0, e.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS e WHERE true
+SELECT 'kind', m.key, e.value FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e WHERE true
 ON CONFLICT (scope, name, limit_key) DO NOTHING;
 
 -- name: LockLimitKeys :many
--- LockLimitKeys locks the rows of keys, a JSON list of [kind, key], and lists them. It passes over locked ones (on SQLite there are none).
-SELECT k.name AS kind, k.limit_key FROM json_each(CAST(@keys AS TEXT)) AS e
-CROSS JOIN sqluice_limit_keys AS k ON k.scope = 'kind' AND k.name = e.value->>0 AND k.limit_key = e.value->>1;
+-- LockLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, and lists them. It passes over locked ones (on SQLite there are none).
+SELECT k.name AS kind, k.limit_key FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
+CROSS JOIN sqluice_limit_keys AS k ON k.scope = 'kind' AND k.name = m.key AND k.limit_key = e.value;
 
 -- name: ReadLimits :many
--- ReadLimits returns for each key, of a JSON list of [kind, key], how many of its jobs run, and its limit: the one that was set for it,
+-- ReadLimits returns for each key, of a JSON object with a list of keys for each kind, how many of its jobs run, and its limit: the one that was set for it,
 -- or else for the kind, or else the declared one; zeros without one. keyless is the number of running jobs of the kind without a key, where a set
 -- limit counts them: they started before. It must be a statement after LockLimitKeys: an earlier snapshot may lack jobs that have started since.
 WITH k AS (
     SELECT n.kind, a.set_at, COALESCE(a.running, d.running) AS running, COALESCE(a.starts, d.starts) AS starts, COALESCE(a.period, d.period) AS period, COALESCE(a.burst, d.burst) AS burst,
            COALESCE(a.weight, d.weight) AS weight, COALESCE(a.depth, d.depth) AS depth, COALESCE(a.on_full, d.on_full) AS on_full, COALESCE(a.ordered, d.ordered) AS ordered
-    FROM (SELECT DISTINCT i.value->>0 AS kind FROM json_each(CAST(@keys AS TEXT)) AS i) AS n
+    FROM (SELECT DISTINCT CAST(i.key AS TEXT) AS kind FROM json_each(CAST(@keys AS TEXT)) AS i) AS n
     LEFT JOIN sqluice_limits AS a ON a.scope = 'kind' AND a.name = n.kind AND a.limit_key = ''
     LEFT JOIN sqluice_declared_limits AS d ON d.kind = n.kind
     LIMIT CAST(9223372036854775807 AS BIGINT) /* once for each kind, and not for each key */
 )
-SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
+SELECT CAST(m.key AS TEXT) AS kind, CAST(e.value AS TEXT) AS limit_key,
        (SELECT COUNT(*) FROM sqluice_jobs AS r
-        WHERE r.kind = e.value->>0 AND r.limit_key = e.value->>1 AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
-       CAST(CASE WHEN e.value->>1 = '' AND k.set_at IS NOT NULL THEN (
-           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = e.value->>0
+        WHERE r.kind = m.key AND r.limit_key = e.value AND r.limit_key IS NOT NULL AND r.status = 'running') AS active,
+       CAST(CASE WHEN e.value = '' AND k.set_at IS NOT NULL THEN (
+           SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.limit_key IS NULL AND q.kind = m.key
        ) ELSE 0 END AS BIGINT) AS keyless,
        CAST(COALESCE(o.running, k.running, 0) AS BIGINT) AS running, CAST(COALESCE(o.starts, k.starts, 0) AS BIGINT) AS starts,
        CAST(COALESCE(o.period, k.period, 0) AS BIGINT) AS period, CAST(COALESCE(o.burst, k.burst, 0) AS BIGINT) AS burst,
        CAST(COALESCE(o.weight, k.weight, 0) AS BIGINT) AS weight, CAST(COALESCE(o.depth, k.depth, 0) AS BIGINT) AS depth,
        CAST(COALESCE(o.on_full, k.on_full, '') AS TEXT) AS on_full, CAST(COALESCE(o.ordered, k.ordered, '') AS TEXT) AS ordered,
        CAST(COALESCE(t.paid_until, 0) AS BIGINT) AS paid_until, CAST(COALESCE(t.closed_until, 0) AS BIGINT) AS closed_until
-FROM json_each(CAST(@keys AS TEXT)) AS e
-CROSS JOIN k ON k.kind = e.value->>0
-LEFT JOIN sqluice_limits AS o ON o.scope = 'kind' AND o.name = e.value->>0 AND o.limit_key = e.value->>1
-LEFT JOIN sqluice_limit_keys AS t ON t.scope = 'kind' AND t.name = e.value->>0 AND t.limit_key = e.value->>1;
+FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
+CROSS JOIN k ON k.kind = m.key
+LEFT JOIN sqluice_limits AS o ON o.scope = 'kind' AND o.name = m.key AND o.limit_key = e.value
+LEFT JOIN sqluice_limit_keys AS t ON t.scope = 'kind' AND t.name = m.key AND t.limit_key = e.value;
 
 -- name: ListLaneJobs :many
--- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON list of [kind, key], that are not set aside, the best first.
-SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(@keys AS TEXT)) AS e
+-- ListLaneJobs lists up to n waiting jobs of each lane of a queue, a JSON object with a list of keys for each kind, that are not set aside, the best first.
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
 JOIN sqluice_jobs AS j ON j.id IN (
     SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+    WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
 )
@@ -195,22 +196,39 @@ ORDER BY j.priority DESC, j.run_after, j.id;
 
 -- name: LockLaneJobs :many
 -- LockLaneJobs is ListLaneJobs, and locks the jobs. It passes over locked ones (on SQLite there are none).
-SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(@keys AS TEXT)) AS e
+SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
 JOIN sqluice_jobs AS j ON j.id IN (
     SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = @queue
+    WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
 )
 ORDER BY j.priority DESC, j.run_after, j.id;
 
 -- name: StartWaitingJobs :many
--- StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them.
+-- StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them, with the limit key.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL, prefetched = NULL
 WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e) AND COALESCE(status, '') = 'waiting'
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
-          unique_key, request_id, user_id, tags, metadata, created_at;
+          unique_key, request_id, user_id, tags, metadata, created_at, CAST(limit_key AS TEXT) AS limit_key;
+
+-- name: StartLaneJobs :many
+-- StartLaneJobs hands up to n waiting jobs of each lane of a queue to a worker, the best first, of a JSON object with a list of keys for each
+-- kind. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
+UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
+                worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL, prefetched = NULL
+WHERE id IN (
+    SELECT j.id FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
+    CROSS JOIN sqluice_jobs AS j ON j.id IN (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
+          AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > @now LIMIT 1 OFFSET 0)
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
+    )
+)
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at, CAST(limit_key AS TEXT) AS limit_key;
 
 -- name: SpendStarts :exec
 -- SpendStarts notes until when starts have used up the rates of limits, a JSON list of [scope, name, key, time].
@@ -218,20 +236,26 @@ INSERT INTO sqluice_limit_keys (scope, name, limit_key, paid_until)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3 FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET paid_until = excluded.paid_until;
 
--- name: SetLanes :exec
--- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs.
+-- name: SetLanes :execrows
+-- SetLanes notes when the lanes of a queue, a JSON list of [kind, key, time, held], are ready again, and the priorities of their next jobs. It
+-- leaves out lanes without a waiting job.
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at, held)
-SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), COALESCE((
-    SELECT j.priority FROM sqluice_jobs AS j
-    WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = @queue
-    ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1), -32768), e.value->>2, e.value->>3
-FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
+SELECT s.kind, s.limit_key, CAST(@queue AS TEXT), s.priority, s.ready_at, s.held FROM (
+    SELECT e.value->>0 AS kind, e.value->>1 AS limit_key, e.value->>2 AS ready_at, e.value->>3 AS held, (
+        SELECT j.priority FROM sqluice_jobs AS j
+        WHERE j.status = 'waiting' AND j.kind = e.value->>0 AND j.limit_key = e.value->>1 AND j.queue = @queue
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT 1) AS priority
+    FROM json_each(CAST(@items AS TEXT)) AS e
+    LIMIT CAST(9223372036854775807 AS BIGINT) /* one look for each lane */
+) AS s
+WHERE s.priority IS NOT NULL
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held;
 
 -- name: DeleteEmptyLanes :execrows
--- DeleteEmptyLanes removes the lanes of a queue, a JSON list of [kind, key], that have no waiting job.
-DELETE FROM sqluice_lanes WHERE sqluice_lanes.queue = @queue
-  AND (sqluice_lanes.kind, sqluice_lanes.limit_key) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@keys AS TEXT)) AS e)
+-- DeleteEmptyLanes removes the lanes of a queue, a JSON object with a list of keys for each kind, that have no waiting job.
+DELETE FROM sqluice_lanes
+WHERE (sqluice_lanes.kind, sqluice_lanes.limit_key) IN (SELECT m.key, e.value FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e)
+  AND sqluice_lanes.queue = @queue
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'waiting' AND j.kind = sqluice_lanes.kind
       AND j.limit_key = sqluice_lanes.limit_key AND j.queue = sqluice_lanes.queue LIMIT 1 OFFSET 0);

@@ -1,17 +1,17 @@
 -- name: ReadSequences :many
--- ReadSequences returns for each key, of a JSON list of [kind, key], the first of its failed jobs that hold its sequence, and the first of its
+-- ReadSequences returns for each key, of a JSON object with a list of keys for each kind, the first of its failed jobs that hold its sequence, and the first of its
 -- jobs that have not started, by id, with its status and queue; 0 for none.
-SELECT CAST(e.value->>0 AS TEXT) AS kind, CAST(e.value->>1 AS TEXT) AS limit_key,
+SELECT CAST(m.key AS TEXT) AS kind, CAST(e.value AS TEXT) AS limit_key,
        CAST(COALESCE((
            SELECT f.id FROM sqluice_jobs AS f
-           WHERE f.kind = e.value->>0 AND f.limit_key = e.value->>1 AND f.limit_key IS NOT NULL AND f.status = 'failed'
-             AND f.id > COALESCE((SELECT t.passed_id FROM sqluice_limit_keys AS t WHERE t.scope = 'kind' AND t.name = e.value->>0 AND t.limit_key = e.value->>1), 0)
+           WHERE f.kind = m.key AND f.limit_key = e.value AND f.limit_key IS NOT NULL AND f.status = 'failed'
+             AND f.id > COALESCE((SELECT t.passed_id FROM sqluice_limit_keys AS t WHERE t.scope = 'kind' AND t.name = m.key AND t.limit_key = e.value), 0)
            ORDER BY f.id LIMIT 1), 0) AS BIGINT) AS failed_id,
        CAST(COALESCE(j.id, 0) AS BIGINT) AS first_id, CAST(COALESCE(j.status, '') AS TEXT) AS status, CAST(COALESCE(j.queue, '') AS TEXT) AS queue
-FROM json_each(CAST(@keys AS TEXT)) AS e
+FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
 LEFT JOIN sqluice_jobs AS j ON j.id = (
     SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.limit_key IS NOT NULL AND i.status IN ('scheduled', 'waiting')
+    WHERE i.kind = m.key AND i.limit_key = e.value AND i.limit_key IS NOT NULL AND i.status IN ('scheduled', 'waiting')
     ORDER BY i.id LIMIT 1
 );
 
