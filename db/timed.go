@@ -748,6 +748,13 @@ func (q timed) HoldLimitKey(ctx context.Context, arg HoldLimitKeyParams) error {
 	return err
 }
 
+func (q timed) HoldLimitKeys(ctx context.Context, arg string) ([]HoldLimitKeysRow, error) {
+	began := time.Now()
+	value, err := q.own.HoldLimitKeys(ctx, arg)
+	q.hook("HoldLimitKeys", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ImportAudit(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ImportAudit(ctx, arg)

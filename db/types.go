@@ -100,6 +100,7 @@ type (
 	HasWaitingJobsParams           = sqlite.HasWaitingJobsParams
 	HeartbeatWorkerParams          = sqlite.HeartbeatWorkerParams
 	HoldLimitKeyParams             = sqlite.HoldLimitKeyParams
+	HoldLimitKeysRow               = sqlite.HoldLimitKeysRow
 	Job                            = sqlite.Job
 	JobAudit                       = sqlite.JobAudit
 	JobError                       = sqlite.JobError

@@ -238,6 +238,43 @@ func (q *Queries) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) 
 	return kinds, err
 }
 
+const holdLimitKeys = `-- name: HoldLimitKeys :many
+SELECT l.name AS kind, l.limit_key
+FROM (SELECT o.key, o.value FROM jsonb_each(CAST(CAST($1 AS TEXT) AS jsonb)) AS o (key, value) ORDER BY o.key COLLATE "C") AS m
+CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
+CROSS JOIN LATERAL (
+    SELECT f.name, f.limit_key FROM sqluice_limit_keys AS f
+    WHERE f.scope = 'kind' AND f.name = m.key AND f.limit_key = k.value FOR NO KEY UPDATE
+) AS l
+`
+
+type HoldLimitKeysRow struct {
+	Kind     string `json:"kind"`
+	LimitKey string `json:"limit_key"`
+}
+
+// HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
+// SQLite it lists none, as the transaction locks all). It waits for claims of their lanes, which lock them too, and keeps others from them.
+func (q *Queries) HoldLimitKeys(ctx context.Context, keys string) ([]HoldLimitKeysRow, error) {
+	rows, err := q.db.Query(ctx, holdLimitKeys, keys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []HoldLimitKeysRow
+	for rows.Next() {
+		var i HoldLimitKeysRow
+		if err := rows.Scan(&i.Kind, &i.LimitKey); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listAdoptableQueues = `-- name: ListAdoptableQueues :many
 SELECT CAST(q.value AS TEXT) AS queue FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS q (value)
 WHERE EXISTS (

@@ -224,6 +224,40 @@ func (q *Queries) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) 
 	return kinds, err
 }
 
+const holdLimitKeys = `-- name: HoldLimitKeys :many
+SELECT f.name AS kind, f.limit_key FROM sqluice_limit_keys AS f WHERE f.scope = '' AND f.name = CAST(?1 AS TEXT)
+`
+
+type HoldLimitKeysRow struct {
+	Kind     string `json:"kind"`
+	LimitKey string `json:"limit_key"`
+}
+
+// HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
+// SQLite it lists none, as the transaction locks all: no scope is empty).
+func (q *Queries) HoldLimitKeys(ctx context.Context, keys string) ([]HoldLimitKeysRow, error) {
+	rows, err := q.db.QueryContext(ctx, holdLimitKeys, keys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []HoldLimitKeysRow
+	for rows.Next() {
+		var i HoldLimitKeysRow
+		if err := rows.Scan(&i.Kind, &i.LimitKey); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listAdoptableQueues = `-- name: ListAdoptableQueues :many
 SELECT CAST(q.value AS TEXT) AS queue FROM json_each(CAST(?1 AS TEXT)) AS q
 WHERE EXISTS (

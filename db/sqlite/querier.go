@@ -265,6 +265,9 @@ type Querier interface {
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
 	// HoldLimitKey locks the row of a limit's key, and adds it if there is none. It waits for other transactions that have locked it.
 	HoldLimitKey(ctx context.Context, arg HoldLimitKeyParams) error
+	// HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
+	// SQLite it lists none, as the transaction locks all: no scope is empty).
+	HoldLimitKeys(ctx context.Context, keys string) ([]HoldLimitKeysRow, error)
 	// ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportAudit(ctx context.Context, items string) (int64, error)
 	// ImportDeclarations adds rows as they are: a JSON list of lists, each in the order of the table's columns.

@@ -572,6 +572,18 @@ func (q queries) HoldLimitKey(ctx context.Context, arg db.HoldLimitKeyParams) er
 	return q.own.HoldLimitKey(ctx, dbpostgres.HoldLimitKeyParams(arg))
 }
 
+func (q queries) HoldLimitKeys(ctx context.Context, arg string) ([]db.HoldLimitKeysRow, error) {
+	rows, err := q.own.HoldLimitKeys(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.HoldLimitKeysRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.HoldLimitKeysRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ImportAudit(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportAudit(ctx, arg)
 }

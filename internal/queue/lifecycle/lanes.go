@@ -57,8 +57,8 @@ func Adopt(ctx context.Context, q db.Querier, now time.Time, queues, kinds strin
 }
 
 // openLanes is the reaction that makes lanes ready: of jobs that have become waiting, and of the keys of attempts that ended. It locks all
-// of these lanes in one order: two transactions that did so one after another would wait for each other. Without the lock a claim that
-// finds no room at the same time would leave its lane waiting for an end that has been.
+// of these keys in one order: two transactions that did so one after another would wait for each other. Without the lock a claim that
+// finds no room at the same time would leave its lane waiting for an end that has been. A key with a running job has a row.
 func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, made []repeated) error {
 	opened := t.opened
 	t.opened = nil
@@ -70,10 +70,10 @@ func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, mad
 	for _, l := range opened {
 		keys = append(keys, [2]string{l.kind, l.key})
 	}
-	if _, err := q.LockLanes(ctx, jsonKeys(keys)); err != nil {
-		return fmt.Errorf("lock the lanes of limit keys: %w", err)
+	if _, err := q.HoldLimitKeys(ctx, jsonKeys(keys)); err != nil {
+		return fmt.Errorf("lock limit keys: %w", err)
 	}
-	if len(ended) > 0 { // also without a locked lane: a claim may have held the key, and added one
+	if len(ended) > 0 {
 		n, err := q.WakeLanes(ctx, db.WakeLanesParams{Now: now, Keys: jsonKeys(ended)})
 		if err != nil {
 			return fmt.Errorf("make lanes ready: %w", err)

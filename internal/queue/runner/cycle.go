@@ -209,13 +209,17 @@ func (c *cycle) limit(ctx context.Context, q db.Querier) (err error) {
 		}
 		t.waiting = t.due
 	}
-	if t.plan.whole {
-		queues := core.JSONNames(slices.Collect(maps.Keys(t.plan.wants)))
-		n, err := lifecycle.Adopt(ctx, q, t.now, queues, c.committer.env.kinds, promoteMost, t.made)
-		t.waiting += n
-		return err
+	if !t.plan.whole {
+		return nil
 	}
-	return nil
+	// Where the plan claims no pending jobs there were none, or waiting ones come first.
+	queues := slices.DeleteFunc(slices.Collect(maps.Keys(t.plan.wants)), func(queue string) bool { return t.plan.pendingShare(queue) == 0 })
+	if len(queues) == 0 {
+		return nil
+	}
+	n, err := lifecycle.Adopt(ctx, q, t.now, core.JSONNames(queues), c.committer.env.kinds, promoteMost, t.made)
+	t.waiting += n
+	return err
 }
 
 func (c *cycle) claimer() engine.Claimer {

@@ -527,6 +527,11 @@ func (q counted) HoldLimitKey(ctx context.Context, arg db.HoldLimitKeyParams) er
 	return q.own.HoldLimitKey(ctx, arg)
 }
 
+func (q counted) HoldLimitKeys(ctx context.Context, arg string) ([]db.HoldLimitKeysRow, error) {
+	q.note("HoldLimitKeys")
+	return q.own.HoldLimitKeys(ctx, arg)
+}
+
 func (q counted) ImportAudit(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportAudit")
 	return q.own.ImportAudit(ctx, arg)

@@ -83,6 +83,17 @@ SELECT COUNT(*) AS limits FROM sqluice_limits AS z
 WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value))
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)));
 
+-- name: HoldLimitKeys :many
+-- HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
+-- SQLite it lists none, as the transaction locks all). It waits for claims of their lanes, which lock them too, and keeps others from them.
+SELECT l.name AS kind, l.limit_key
+FROM (SELECT o.key, o.value FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS o (key, value) ORDER BY o.key COLLATE "C") AS m
+CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
+CROSS JOIN LATERAL (
+    SELECT f.name, f.limit_key FROM sqluice_limit_keys AS f
+    WHERE f.scope = 'kind' AND f.name = m.key AND f.limit_key = k.value FOR NO KEY UPDATE
+) AS l;
+
 -- name: LockLanes :many
 -- LockLanes locks the lanes of keys, a JSON object with a list of keys for each kind, in their order, and lists them (on SQLite the transaction locks all). It
 -- locks the rows of the keys first: a claim of a lane that does not exist yet would otherwise count a job whose end is not committed, and

@@ -71,6 +71,11 @@ SELECT COUNT(*) AS limits FROM sqluice_limits AS z
 WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(@kinds AS TEXT)) AS k)
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(@queues AS TEXT)) AS q));
 
+-- name: HoldLimitKeys :many
+-- HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
+-- SQLite it lists none, as the transaction locks all: no scope is empty).
+SELECT f.name AS kind, f.limit_key FROM sqluice_limit_keys AS f WHERE f.scope = '' AND f.name = CAST(@keys AS TEXT);
+
 -- name: LockLanes :many
 -- LockLanes locks the lanes of keys, a JSON object with a list of keys for each kind, in their order, and lists them (on SQLite it lists none, as the transaction
 -- locks all: no kind is empty).
