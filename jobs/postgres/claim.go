@@ -13,6 +13,9 @@ type claims struct{ cursors *cursors }
 // Backoff implements [engine.Claims]: workers do not contend for one lock.
 func (claims) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
 
+// PrefetchBytes implements [engine.Claims]: larger claims bring no further gain.
+func (claims) PrefetchBytes() int { return 4 << 20 }
+
 // HasClaimableJobs implements [engine.Claims].
 func (s claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (found bool, err error) {
 	_, err = s.cursors.from(arg.Queue, arg.Kinds, func(cursors string) (int, error) {

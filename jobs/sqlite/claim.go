@@ -82,6 +82,10 @@ func heldJobs(ctx context.Context, q db.Querier, worker int64, rows []db.ClaimJo
 	return held, nil
 }
 
+// PrefetchBytes implements [engine.Claims]. A connection's page cache is 2 MB: of a larger claim, pages are written and read again before its
+// commit.
+func (claims) PrefetchBytes() int { return 1 << 20 }
+
 // HasClaimableJobs implements [engine.Claims].
 func (c claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error) {
 	n, err := q.HasClaimableJobs(ctx, arg)

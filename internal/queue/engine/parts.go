@@ -23,6 +23,9 @@ type Claims interface {
 
 	// Backoff returns a back-off for a producer. workers returns the number of live workers.
 	Backoff(workers func() int64) Backoff
+
+	// PrefetchBytes returns the approximate largest size of the payloads that claims of one queue should hold before slots are free.
+	PrefetchBytes() int
 }
 
 // Transactions is the part of a store that joins a caller's transactions, and begins transactions for a caller.

@@ -29,6 +29,8 @@ func (s *endless) Claims() engine.Claims { return endlessClaims{} }
 
 type endlessClaims struct{ engine.Claims }
 
+func (endlessClaims) PrefetchBytes() int { return 1 << 20 }
+
 func (endlessClaims) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
 
 func (s *endless) Exchange(ctx context.Context, p engine.Plan) (engine.Outcome, error) {

@@ -6,9 +6,6 @@ import (
 )
 
 const (
-	// prefetchBytes is the approximate largest size of the payloads of a queue's waiting jobs.
-	prefetchBytes = 4 << 20
-
 	// prefetchGoal is the longest time that a prefetched job should wait for its slot.
 	prefetchGoal = 20 * time.Millisecond
 
@@ -30,6 +27,7 @@ const (
 type prefetch struct {
 	jobs   []*Attempt    // waiting for a slot
 	most   int           // as in the config
+	bytes  int           // the approximate largest size of the payloads of waiting jobs
 	room   int           // the estimated number of jobs that may wait
 	brake  int           // from this value on the room grows slowly, because a larger room was too large before; 0 if it never was
 	paused int           // the number of coming cycles without prefetching
@@ -49,7 +47,7 @@ func (p *prefetch) capacity(slots int, busy, reserved bool, cycle time.Duration)
 		return 0
 	}
 	p.adapt(busy, slots, p.limit(slots))
-	most := min(p.room, prefetchBytes/max(p.weight, 1))
+	most := min(p.room, p.bytes/max(p.weight, 1))
 	// Enough to keep the slots busy during two cycles: none where jobs are slow.
 	return int(min(float64(most), float64(slots)*float64(2*cycle)/float64(p.pace)))
 }

@@ -32,7 +32,7 @@ func (s *slots) reset(totals map[string]int) {
 }
 
 func (s *slots) newQueue(total int) *queueSlots {
-	return &queueSlots{total: total, formerCrashes: &s.formerCrashes, prefetch: prefetch{most: s.env.config.Prefetch}}
+	return &queueSlots{total: total, formerCrashes: &s.formerCrashes, prefetch: prefetch{most: s.env.config.Prefetch, bytes: s.env.store.Claims().PrefetchBytes()}}
 }
 
 // set sets the number of slots of a queue; 0 removes it. The running jobs of a removed queue go on, and its jobs that wait for a
