@@ -111,7 +111,7 @@ func looks(now int64) []look {
 			return err
 		}},
 		{name: "ReleaseSuccessors", run: func(ctx context.Context, q *dbpostgres.Queries) error {
-			_, err := q.ReleaseSuccessors(ctx, dbpostgres.ReleaseSuccessorsParams{Now: now, Keys: keys})
+			_, err := q.ReleaseSuccessors(ctx, dbpostgres.ReleaseSuccessorsParams{Now: now, SetBack: now, Keys: keys})
 			return err
 		}},
 		{name: "ListLiveJobsByUniqueKey", run: func(ctx context.Context, q *dbpostgres.Queries) error {

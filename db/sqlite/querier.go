@@ -553,7 +553,8 @@ type Querier interface {
 	// number. The attempts do not count. Jobs whose cancellation was requested are left to EndJob.
 	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) ([]int64, error)
 	// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
-	// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
+	// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them. An updated_at from now to
+	// set_back stays: it is of an enqueue whose time the next one must know, see ReplaceWaitingJob.
 	ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error)
 	// ReplacePause puts a pause in the place of the one that there is.
 	ReplacePause(ctx context.Context, arg ReplacePauseParams) (int64, error)

@@ -75,9 +75,10 @@ func (q *Queries) ListFreeSuccessors(ctx context.Context, arg ListFreeSuccessors
 }
 
 const releaseSuccessors = `-- name: ReleaseSuccessors :execrows
-UPDATE sqluice_jobs SET updated_at = ?1, run_after = successor_at, successor_at = NULL
+UPDATE sqluice_jobs SET updated_at = CASE WHEN sqluice_jobs.updated_at BETWEEN CAST(?1 AS BIGINT) AND CAST(?2 AS BIGINT) THEN sqluice_jobs.updated_at ELSE CAST(?1 AS BIGINT) END,
+                run_after = successor_at, successor_at = NULL
 WHERE id IN (
-    SELECT s.id FROM json_each(CAST(?2 AS TEXT)) AS k CROSS JOIN sqluice_jobs AS s
+    SELECT s.id FROM json_each(CAST(?3 AS TEXT)) AS k CROSS JOIN sqluice_jobs AS s
     WHERE s.kind = k.value->>0 AND s.unique_key = k.value->>1 AND s.successor_at IS NOT NULL
       AND NOT EXISTS (
         SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = k.value->>0 AND h.unique_key = k.value->>1 AND h.unique_key IS NOT NULL
@@ -86,14 +87,16 @@ WHERE id IN (
 `
 
 type ReleaseSuccessorsParams struct {
-	Now  int64  `json:"now"`
-	Keys string `json:"keys"`
+	Now     int64  `json:"now"`
+	SetBack int64  `json:"set_back"`
+	Keys    string `json:"keys"`
 }
 
 // ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
-// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
+// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them. An updated_at from now to
+// set_back stays: it is of an enqueue whose time the next one must know, see ReplaceWaitingJob.
 func (q *Queries) ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, releaseSuccessors, arg.Now, arg.Keys)
+	result, err := q.db.ExecContext(ctx, releaseSuccessors, arg.Now, arg.SetBack, arg.Keys)
 	if err != nil {
 		return 0, err
 	}

@@ -34,7 +34,7 @@ func Release(ctx context.Context, q db.Querier, now int64, keys [][2]string) (in
 	if err != nil {
 		return 0, err
 	}
-	n, err := q.ReleaseSuccessors(ctx, db.ReleaseSuccessorsParams{Now: now, Keys: string(list)})
+	n, err := q.ReleaseSuccessors(ctx, db.ReleaseSuccessorsParams{Now: now, SetBack: now + longestWait.Microseconds(), Keys: string(list)})
 	if err != nil {
 		return 0, fmt.Errorf("release the successors of jobs with unique keys: %w", err)
 	}

@@ -41,13 +41,18 @@ func testDebounceWaited(f *fixture) {
 	f.must(f.client.Delete(f.ctx, first.ID))
 
 	a, begun, goOn := &attempts{f: f}, make(chan int64, 1), make(chan error, 1)
+	behind.ahead.Store(0)
 	f.put(1, jobs.UniqueAgain("s"))
-	f.start(jobs.Config{}, on("k", a.held(begun, goOn)))
+	f.startOn(client, jobs.Config{}, on("k", a.held(begun, goOn)))
 	runs := receive(f, "the start", begun)
 	next := f.get(f.put(2, jobs.Debounce("s", time.Hour)).ID)
 	if job := again(10*time.Second, jobs.Debounce("s", time.Hour)); !job.Successor || job.RunAfter.Before(next.RunAfter) {
 		f.Errorf("the successor, due at %v, became %+v", next.RunAfter, job)
 	}
-	goOn <- nil
+	goOn <- nil // by a worker whose clock is behind, which must not take its time for that of the newest enqueue
 	f.ended(runs)
+	f.eventually("the successor is released", func() bool { return !f.get(next.ID).Successor })
+	if job := again(5*time.Second, jobs.Debounce("s", time.Hour)); job.RunAfter.Before(next.RunAfter) {
+		f.Errorf("the released successor, due at %v, became %+v", next.RunAfter, job)
+	}
 }

@@ -1,7 +1,9 @@
 -- name: ReleaseSuccessors :execrows
 -- ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
--- over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
-UPDATE sqluice_jobs SET updated_at = @now, run_after = successor_at, successor_at = NULL
+-- over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them. An updated_at from now to
+-- set_back stays: it is of an enqueue whose time the next one must know, see ReplaceWaitingJob.
+UPDATE sqluice_jobs SET updated_at = CASE WHEN sqluice_jobs.updated_at BETWEEN CAST(@now AS BIGINT) AND CAST(@set_back AS BIGINT) THEN sqluice_jobs.updated_at ELSE CAST(@now AS BIGINT) END,
+                run_after = successor_at, successor_at = NULL
 WHERE id = ANY (ARRAY(
     SELECT l.id FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS k (value)
     CROSS JOIN LATERAL (
