@@ -73,6 +73,7 @@ type limitedMachine struct {
 	ctx    context.Context
 	engine *engine
 	model  *limitedQueue
+	source limits.Source
 	worker int64 // the engine's id of the worker that the test plays
 	wakes  int   // that it has played
 }
@@ -168,16 +169,17 @@ func (l *limitedMachine) hasReady(t *rapid.T, queue string) bool {
 	})
 	var found []string
 	l.must(t, l.engine.store.Read(l.ctx, func(ctx context.Context, q db.Querier) (err error) {
-		found, _, err = (&limits.Source{}).Queues(ctx, q, port.Look{Kinds: limitedKinds, Now: l.model.now}, []string{queue})
+		found, _, err = l.source.Queues(ctx, q, port.Look{Kinds: limitedKinds, Now: l.model.now}, []string{queue})
 		return err
 	}))
 	return len(found) > 0
 }
 
 func (l *limitedMachine) claimOnce(t *rapid.T, queue string, n int) (claimed []runner.Claimed) {
+	quick := rapid.Bool().Draw(t, "quick")
 	by := port.Claimer{WorkerID: l.worker, Lease: 24 * 365 * time.Hour, Kinds: limitedKinds}
 	l.write(t, func(ctx context.Context, q db.Querier) (err error) {
-		claimed, err = (&limits.Source{}).Claim(ctx, q, by, port.QueueClaim{Queue: queue, N: int64(n)}, l.model.now)
+		claimed, err = l.source.Claim(ctx, q, by, port.QueueClaim{Queue: queue, N: int64(n), Quick: quick}, l.model.now)
 		return err
 	})
 	return claimed
