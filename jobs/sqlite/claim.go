@@ -82,9 +82,9 @@ func heldJobs(ctx context.Context, q db.Querier, worker int64, rows []db.ClaimJo
 	return held, nil
 }
 
-// PrefetchBytes implements [engine.Claims]. A connection's page cache is 2 MB: of a larger claim, pages are written and read again before its
-// commit.
-func (claims) PrefetchBytes() int { return 1 << 20 }
+// PrefetchBytes implements [engine.Claims]. A connection's page cache is 2 MB, which the jobs for free slots alone may fill: of a larger
+// claim, pages are written and read again before its commit.
+func (claims) PrefetchBytes() int { return 128 << 10 }
 
 // HasClaimableJobs implements [engine.Claims].
 func (c claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error) {
