@@ -381,7 +381,8 @@ type Querier interface {
 	// ready.
 	ListLaneTimes(ctx context.Context, arg ListLaneTimesParams) ([]ListLaneTimesRow, error)
 	// ListLanes lists the first n lanes after one, in the order of their names. parked is 1 for a lane that waits for the end of a job, and
-	// empty for one without a waiting job.
+	// empty for one without a waiting job. Beside the texts with || '' SQLite finds the lane by all columns of the index, beside those of a CAST
+	// alone by the first one.
 	ListLanes(ctx context.Context, arg ListLanesParams) ([]ListLanesRow, error)
 	// ListLateLanes lists up to n keys with lanes that are ready only after a time.
 	ListLateLanes(ctx context.Context, arg ListLateLanesParams) ([]ListLateLanesRow, error)

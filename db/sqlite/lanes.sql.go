@@ -16,7 +16,7 @@ SELECT l.kind, l.limit_key, l.queue, CAST(CASE WHEN l.ready_at IS NULL THEN 1 EL
            WHERE j.status = 'waiting' AND j.kind = l.kind AND j.limit_key = l.limit_key AND j.queue = l.queue LIMIT 1 OFFSET 0
        ) THEN 0 ELSE 1 END AS BIGINT) AS empty
 FROM sqluice_lanes AS l
-WHERE (l.kind, l.limit_key, l.queue) > (CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT))
+WHERE (l.kind, l.limit_key, l.queue) > (CAST(?1 AS TEXT) || '', CAST(?2 AS TEXT) || '', CAST(?3 AS TEXT) || '')
 ORDER BY l.kind, l.limit_key, l.queue LIMIT CAST(?4 AS BIGINT)
 `
 
@@ -36,7 +36,8 @@ type ListLanesRow struct {
 }
 
 // ListLanes lists the first n lanes after one, in the order of their names. parked is 1 for a lane that waits for the end of a job, and
-// empty for one without a waiting job.
+// empty for one without a waiting job. Beside the texts with || ” SQLite finds the lane by all columns of the index, beside those of a CAST
+// alone by the first one.
 func (q *Queries) ListLanes(ctx context.Context, arg ListLanesParams) ([]ListLanesRow, error) {
 	rows, err := q.db.QueryContext(ctx, listLanes,
 		arg.AfterKind,
@@ -112,7 +113,7 @@ func (q *Queries) ListLateLanes(ctx context.Context, arg ListLateLanesParams) ([
 const listParkedLanes = `-- name: ListParkedLanes :many
 SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l
 WHERE l.ready_at IS NULL
-  AND (l.kind, l.limit_key, l.queue) > (CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT))
+  AND (l.kind, l.limit_key, l.queue) > (CAST(?1 AS TEXT) || '', CAST(?2 AS TEXT) || '', CAST(?3 AS TEXT) || '')
 ORDER BY l.kind, l.limit_key, l.queue LIMIT CAST(?4 AS BIGINT)
 `
 
