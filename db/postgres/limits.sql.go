@@ -239,12 +239,19 @@ func (q *Queries) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) 
 }
 
 const holdLimitKeys = `-- name: HoldLimitKeys :many
-SELECT l.name AS kind, l.limit_key
+SELECT l.kind, l.limit_key
 FROM (SELECT o.key, o.value FROM jsonb_each(CAST(CAST($1 AS TEXT) AS jsonb)) AS o (key, value) ORDER BY o.key COLLATE "C") AS m
 CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
 CROSS JOIN LATERAL (
-    SELECT f.name, f.limit_key FROM sqluice_limit_keys AS f
-    WHERE f.scope = 'kind' AND f.name = m.key AND f.limit_key = k.value FOR NO KEY UPDATE
+    SELECT COUNT(*) AS n FROM (
+        SELECT f.limit_key FROM sqluice_limit_keys AS f
+        WHERE f.scope = 'kind' AND f.name = m.key AND f.limit_key = k.value FOR NO KEY UPDATE
+    ) AS h
+) AS g
+CROSS JOIN LATERAL (
+    SELECT i.kind, i.limit_key FROM sqluice_lanes AS i
+    WHERE i.kind = m.key AND i.limit_key = k.value AND g.n = 0
+    ORDER BY i.queue COLLATE "C" FOR UPDATE
 ) AS l
 `
 
@@ -253,8 +260,9 @@ type HoldLimitKeysRow struct {
 	LimitKey string `json:"limit_key"`
 }
 
-// HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
-// SQLite it lists none, as the transaction locks all). It waits for claims of their lanes, which lock them too, and keeps others from them.
+// HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and the lanes of those without a row,
+// which it lists (on SQLite it lists none, as the transaction locks all). It waits for claims of the keys, which lock both, and keeps others
+// from them.
 func (q *Queries) HoldLimitKeys(ctx context.Context, keys string) ([]HoldLimitKeysRow, error) {
 	rows, err := q.db.Query(ctx, holdLimitKeys, keys)
 	if err != nil {
@@ -674,15 +682,18 @@ func (q *Queries) LockLimitKeys(ctx context.Context, keys string) ([]LockLimitKe
 }
 
 const lockReadyLanes = `-- name: LockReadyLanes :many
-SELECT l.kind, l.limit_key, g.n AS key_locked FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
-CROSS JOIN LATERAL (
-    SELECT i.kind, i.limit_key, i.priority, i.ready_at FROM sqluice_lanes AS i
-    WHERE i.queue = $2 AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST($3 AS BIGINT)
-      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $4 AND w.ended_at IS NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $2 AND h.kind = '')
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $2 AND g.kind = k.value)
-    ORDER BY i.priority DESC, i.ready_at LIMIT $5
-    FOR UPDATE OF i SKIP LOCKED
+SELECT l.kind, l.limit_key, l.priority, g.n AS key_locked FROM (
+    SELECT o.kind, o.limit_key, o.priority, o.ready_at FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
+    CROSS JOIN LATERAL (
+        SELECT i.kind, i.limit_key, i.priority, i.ready_at FROM sqluice_lanes AS i
+        WHERE i.queue = $2 AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST($3 AS BIGINT)
+          AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = $4 AND w.ended_at IS NULL)
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $2 AND h.kind = '')
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $2 AND g.kind = k.value)
+        ORDER BY i.priority DESC, i.ready_at LIMIT $5
+        FOR UPDATE OF i SKIP LOCKED
+    ) AS o
+    ORDER BY o.priority DESC, o.ready_at, o.kind, o.limit_key LIMIT $5
 ) AS l
 CROSS JOIN LATERAL (
     SELECT COUNT(*) AS n FROM (
@@ -690,7 +701,7 @@ CROSS JOIN LATERAL (
         WHERE f.scope = 'kind' AND f.name = l.kind AND f.limit_key = l.limit_key FOR NO KEY UPDATE SKIP LOCKED
     ) AS h
 ) AS g
-ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT $5
+ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key
 `
 
 type LockReadyLanesParams struct {
@@ -704,6 +715,7 @@ type LockReadyLanesParams struct {
 type LockReadyLanesRow struct {
 	Kind      string `json:"kind"`
 	LimitKey  string `json:"limit_key"`
+	Priority  int64  `json:"priority"`
 	KeyLocked int64  `json:"key_locked"`
 }
 
@@ -725,7 +737,12 @@ func (q *Queries) LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) 
 	var items []LockReadyLanesRow
 	for rows.Next() {
 		var i LockReadyLanesRow
-		if err := rows.Scan(&i.Kind, &i.LimitKey, &i.KeyLocked); err != nil {
+		if err := rows.Scan(
+			&i.Kind,
+			&i.LimitKey,
+			&i.Priority,
+			&i.KeyLocked,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1100,9 +1117,9 @@ WHERE id = ANY (ARRAY(
     SELECT j.id FROM jsonb_each(CAST(CAST($4 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = $5
+        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = $5 AND i.priority >= CAST($6 AS BIGINT)
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > $1 LIMIT 1 OFFSET 0)
-        ORDER BY i.priority DESC, i.run_after, i.id LIMIT $6
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT $7
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS j
 ))
@@ -1116,6 +1133,7 @@ type StartLaneJobsParams struct {
 	LeaseUntil int64  `json:"lease_until"`
 	Keys       string `json:"keys"`
 	Queue      string `json:"queue"`
+	Least      int64  `json:"least"`
 	N          int64  `json:"n"`
 }
 
@@ -1141,7 +1159,7 @@ type StartLaneJobsRow struct {
 }
 
 // StartLaneJobs hands up to n waiting jobs of each lane of a queue to a worker, the best first, of a JSON object with a list of keys for each
-// kind. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
+// kind. Their priority is least or higher. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
 func (q *Queries) StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([]StartLaneJobsRow, error) {
 	rows, err := q.db.Query(ctx, startLaneJobs,
 		arg.Now,
@@ -1149,6 +1167,7 @@ func (q *Queries) StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([
 		arg.LeaseUntil,
 		arg.Keys,
 		arg.Queue,
+		arg.Least,
 		arg.N,
 	)
 	if err != nil {
@@ -1312,7 +1331,9 @@ func (q *Queries) WakeKind(ctx context.Context, arg WakeKindParams) (int64, erro
 
 const wakeLanes = `-- name: WakeLanes :execrows
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT l.kind, l.limit_key, l.queue, l.priority, CAST($1 AS BIGINT) FROM jsonb_each(CAST(CAST($2 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
+SELECT l.kind, l.limit_key, l.queue, l.priority, CAST($1 AS BIGINT)
+FROM (SELECT o.key, o.value FROM jsonb_each(CAST(CAST($2 AS TEXT) AS jsonb)) AS o (key, value) ORDER BY o.key COLLATE "C") AS m
+CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i
     WHERE i.kind = m.key AND i.limit_key = k.value AND i.ready_at IS NULL OFFSET 0
@@ -1325,7 +1346,8 @@ type WakeLanesParams struct {
 	Keys string `json:"keys"`
 }
 
-// WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes comes before it.
+// WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes or HoldLimitKeys
+// comes before it.
 func (q *Queries) WakeLanes(ctx context.Context, arg WakeLanesParams) (int64, error) {
 	result, err := q.db.Exec(ctx, wakeLanes, arg.Now, arg.Keys)
 	if err != nil {

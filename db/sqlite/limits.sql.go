@@ -225,7 +225,7 @@ func (q *Queries) HasWaitingJobs(ctx context.Context, arg HasWaitingJobsParams) 
 }
 
 const holdLimitKeys = `-- name: HoldLimitKeys :many
-SELECT f.name AS kind, f.limit_key FROM sqluice_limit_keys AS f WHERE f.scope = '' AND f.name = CAST(?1 AS TEXT)
+SELECT l.kind, l.limit_key FROM sqluice_lanes AS l WHERE l.kind = '' AND l.limit_key = CAST(?1 AS TEXT)
 `
 
 type HoldLimitKeysRow struct {
@@ -233,8 +233,8 @@ type HoldLimitKeysRow struct {
 	LimitKey string `json:"limit_key"`
 }
 
-// HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
-// SQLite it lists none, as the transaction locks all: no scope is empty).
+// HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and the lanes of those without a row,
+// which it lists (on SQLite it lists none, as the transaction locks all: no kind is empty).
 func (q *Queries) HoldLimitKeys(ctx context.Context, keys string) ([]HoldLimitKeysRow, error) {
 	rows, err := q.db.QueryContext(ctx, holdLimitKeys, keys)
 	if err != nil {
@@ -660,7 +660,7 @@ func (q *Queries) LockLimitKeys(ctx context.Context, keys string) ([]LockLimitKe
 }
 
 const lockReadyLanes = `-- name: LockReadyLanes :many
-SELECT l.kind, l.limit_key, CAST(1 AS BIGINT) AS key_locked FROM json_each(CAST(?1 AS TEXT)) AS k
+SELECT l.kind, l.limit_key, l.priority, CAST(1 AS BIGINT) AS key_locked FROM json_each(CAST(?1 AS TEXT)) AS k
 CROSS JOIN sqluice_lanes AS l ON l.queue = ?2 AND l.kind = k.value AND l.limit_key IN (
     SELECT i.limit_key FROM sqluice_lanes AS i
     WHERE i.queue = ?2 AND i.kind = k.value AND i.ready_at IS NOT NULL AND +i.ready_at <= CAST(?3 AS BIGINT) /* + keeps the order of the index */
@@ -682,6 +682,7 @@ type LockReadyLanesParams struct {
 type LockReadyLanesRow struct {
 	Kind      string `json:"kind"`
 	LimitKey  string `json:"limit_key"`
+	Priority  int64  `json:"priority"`
 	KeyLocked int64  `json:"key_locked"`
 }
 
@@ -703,7 +704,12 @@ func (q *Queries) LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) 
 	var items []LockReadyLanesRow
 	for rows.Next() {
 		var i LockReadyLanesRow
-		if err := rows.Scan(&i.Kind, &i.LimitKey, &i.KeyLocked); err != nil {
+		if err := rows.Scan(
+			&i.Kind,
+			&i.LimitKey,
+			&i.Priority,
+			&i.KeyLocked,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1076,9 +1082,9 @@ WHERE id IN (
     SELECT j.id FROM json_each(CAST(?4 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
     CROSS JOIN sqluice_jobs AS j ON j.id IN (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = ?5
+        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = ?5 AND i.priority >= CAST(?6 AS BIGINT)
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > ?1 LIMIT 1 OFFSET 0)
-        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(?6 AS BIGINT)
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(?7 AS BIGINT)
     )
 )
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -1091,6 +1097,7 @@ type StartLaneJobsParams struct {
 	LeaseUntil int64  `json:"lease_until"`
 	Keys       string `json:"keys"`
 	Queue      string `json:"queue"`
+	Least      int64  `json:"least"`
 	N          int64  `json:"n"`
 }
 
@@ -1116,7 +1123,7 @@ type StartLaneJobsRow struct {
 }
 
 // StartLaneJobs hands up to n waiting jobs of each lane of a queue to a worker, the best first, of a JSON object with a list of keys for each
-// kind. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
+// kind. Their priority is least or higher. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
 func (q *Queries) StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([]StartLaneJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, startLaneJobs,
 		arg.Now,
@@ -1124,6 +1131,7 @@ func (q *Queries) StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([
 		arg.LeaseUntil,
 		arg.Keys,
 		arg.Queue,
+		arg.Least,
 		arg.N,
 	)
 	if err != nil {
@@ -1293,7 +1301,8 @@ type WakeLanesParams struct {
 	Keys string `json:"keys"`
 }
 
-// WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes comes before it.
+// WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes or HoldLimitKeys
+// comes before it.
 func (q *Queries) WakeLanes(ctx context.Context, arg WakeLanesParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, wakeLanes, arg.Now, arg.Keys)
 	if err != nil {

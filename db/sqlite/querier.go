@@ -265,8 +265,8 @@ type Querier interface {
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
 	// HoldLimitKey locks the row of a limit's key, and adds it if there is none. It waits for other transactions that have locked it.
 	HoldLimitKey(ctx context.Context, arg HoldLimitKeyParams) error
-	// HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
-	// SQLite it lists none, as the transaction locks all: no scope is empty).
+	// HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and the lanes of those without a row,
+	// which it lists (on SQLite it lists none, as the transaction locks all: no kind is empty).
 	HoldLimitKeys(ctx context.Context, keys string) ([]HoldLimitKeysRow, error)
 	// ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportAudit(ctx context.Context, items string) (int64, error)
@@ -609,7 +609,7 @@ type Querier interface {
 	// SpendStarts notes until when starts have used up the rates of limits, a JSON list of [scope, name, key, time].
 	SpendStarts(ctx context.Context, items string) error
 	// StartLaneJobs hands up to n waiting jobs of each lane of a queue to a worker, the best first, of a JSON object with a list of keys for each
-	// kind. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
+	// kind. Their priority is least or higher. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
 	StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([]StartLaneJobsRow, error)
 	// StartWaitingJobs hands waiting jobs, a JSON list of ids, to a worker. LockLaneJobs has listed them. The rows are as ClaimJobs returns them, with the limit key.
 	StartWaitingJobs(ctx context.Context, arg StartWaitingJobsParams) ([]StartWaitingJobsRow, error)
@@ -634,7 +634,8 @@ type Querier interface {
 	WakeAllLanes(ctx context.Context, now int64) (int64, error)
 	// WakeKind makes the lanes of a kind ready at once, of one key or of all: a limit has changed.
 	WakeKind(ctx context.Context, arg WakeKindParams) (int64, error)
-	// WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes comes before it.
+	// WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes or HoldLimitKeys
+	// comes before it.
 	WakeLanes(ctx context.Context, arg WakeLanesParams) (int64, error)
 	// WakeLateLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that are ready only after a time. LockLanes comes before it.
 	WakeLateLanes(ctx context.Context, arg WakeLateLanesParams) (int64, error)

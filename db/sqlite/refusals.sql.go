@@ -81,8 +81,8 @@ const deleteOldRefusals = `-- name: DeleteOldRefusals :execrows
 DELETE FROM sqluice_refusals WHERE NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS j WHERE j.id = sqluice_refusals.job_id AND COALESCE(j.status, '') IN (
         CASE sqluice_refusals.action WHEN 'promote' THEN 'scheduled' WHEN 'expire' THEN 'scheduled' WHEN 'claim' THEN 'pending' WHEN 'conflict' THEN 'scheduled' WHEN 'prune' THEN 'done' ELSE 'running' END,
-        CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' WHEN 'expire' THEN 'pending' WHEN 'conflict' THEN 'pending' ELSE '' END,
-        CASE sqluice_refusals.action WHEN 'prune' THEN 'cancelled' WHEN 'expire' THEN 'waiting' ELSE '' END))
+        CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' WHEN 'expire' THEN 'pending' WHEN 'conflict' THEN 'pending' WHEN 'claim' THEN 'waiting' ELSE '' END,
+        CASE sqluice_refusals.action WHEN 'prune' THEN 'cancelled' WHEN 'expire' THEN 'waiting' WHEN 'conflict' THEN 'waiting' ELSE '' END))
 `
 
 // DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.

@@ -77,7 +77,7 @@ type QueueClaim struct {
 	N     int64
 	IDs   []int64
 	Ahead bool              // the claim may be of more jobs than there are free slots
-	Quick bool              // recent attempts took less time than a cycle
+	Quick map[string]bool   // the kinds whose recent attempts took less time than a cycle
 	Rows  []db.ClaimJobsRow // a buffer that the outcome gets for its rows; nil: the engine makes one
 }
 

@@ -58,7 +58,7 @@ func Adopt(ctx context.Context, q db.Querier, now time.Time, queues, kinds strin
 
 // openLanes is the reaction that makes lanes ready: of jobs that have become waiting, and of the keys of attempts that ended. It locks all
 // of these keys in one order: two transactions that did so one after another would wait for each other. Without the lock a claim that
-// finds no room at the same time would leave its lane waiting for an end that has been. A key with a running job has a row.
+// finds no room at the same time would leave its lane waiting for an end that has been.
 func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, made []repeated) error {
 	opened := t.opened
 	t.opened = nil
@@ -129,7 +129,7 @@ func (t *Transitions) closeKey(kind, key string, until int64) {
 	t.closed[of] = max(t.closed[of], until)
 }
 
-// closeKeys writes until when keys are closed, in the order of the keys. Their lanes are locked.
+// closeKeys writes until when keys are closed, in the order of the keys, which are locked.
 func closeKeys(ctx context.Context, q db.Querier, t *Transitions) error {
 	closed := t.closed
 	t.closed = nil

@@ -12,7 +12,8 @@ type dealing struct {
 	lanes  []key
 	queue  string
 	wholes wholes
-	each   int64 // the number of starts of a lane of weight 1 in a round
+	rounds int   // the largest number of rounds: other lanes may be ready; 0: any number
+	least  int64 // with rounds the lowest priority of jobs that start
 }
 
 // deal is the room of limits, dealt to lanes in rounds by their weights.
@@ -35,14 +36,14 @@ func newDeal(ctx context.Context, q db.Querier, of dealing, now, n int64) (*deal
 	if err := d.readSequences(ctx, q, rows); err != nil {
 		return nil, err
 	}
-	for n > 0 {
+	for round := 1; n > 0; round++ {
 		left := n
 		for _, lane := range of.lanes {
-			for i := int64(0); i < d.each*d.states[lane].weight && n > 0 && d.give(lane); i++ {
+			for i := int64(0); i < d.states[lane].weight && n > 0 && d.give(lane); i++ {
 				n--
 			}
 		}
-		if n == left {
+		if n == left || round == of.rounds {
 			break
 		}
 	}

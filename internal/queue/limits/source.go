@@ -17,7 +17,13 @@ import (
 
 // Source is the [runner.Source] of jobs with limit keys. The zero value is ready. One goroutine uses it.
 type Source struct {
-	perLane map[string]int64 // for each queue the number of jobs that a lane gave in the last quick claim, rounded up
+	yields map[string]yield // of the lanes of each queue
+}
+
+// yield holds the results of the last quick claims from a queue.
+type yield struct {
+	perLane int64 // the number of jobs for each lane, rounded up; 0: not known
+	filled  int   // the number of claims in a row that filled their slots
 }
 
 // MayHave implements [runner.Source].
@@ -65,7 +71,7 @@ func (*Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue s
 		return nil, core.Wrap(err, "look for ready lanes")
 	}
 	lanes := core.Map(rows, func(row db.ListReadyLanesRow) key { return key{row.Kind, row.LimitKey} })
-	d, err := newDeal(ctx, q, dealing{lanes, queue, w, 1}, now, n)
+	d, err := newDeal(ctx, q, dealing{lanes: lanes, queue: queue, wholes: w}, now, n)
 	if err != nil {
 		return nil, err
 	}
@@ -110,49 +116,80 @@ func (*Source) HasUnfinished(ctx context.Context, q db.Querier, look engine.Look
 
 // Claim implements [runner.Source]. While lanes have no job that can start it goes on to the next ones, more in each round.
 func (s *Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, claim engine.QueueClaim, now time.Time) ([]runner.Claimed, error) {
-	c := claimer{q: q, by: by, queue: claim.Queue, now: core.Micros(now), each: 1}
-	if claim.Quick {
-		c.each = quickEach
+	if claim.N < quickSlots {
+		claim.Quick = nil
 	}
+	c := claimer{q: q, by: by, queue: claim.Queue, now: core.Micros(now), quick: claim.Quick}
 	// Before the lanes: a claim that waits here holds none of them.
 	w, err := lockWholes(ctx, q, core.JSONNames([]string{claim.Queue}), by.Kinds, c.now)
 	if err != nil {
 		return nil, err
 	}
-	for lanes := s.lanesFor(claim); ; lanes *= 2 {
-		jobs, d, err := c.round(ctx, w, lanes, claim.N)
-		if len(jobs) > 0 {
-			s.note(claim, int64(len(jobs)), int64(len(d.shares)))
-		}
-		if err != nil || d == nil || len(jobs) > 0 || 2*lanes > mostLanes {
-			return jobs, err
+	var claimed []runner.Claimed
+	lanes := s.lanesFor(claim)
+	for rounds := 1; ; rounds++ {
+		left := claim.N - int64(len(claimed))
+		jobs, d, err := c.round(ctx, w, lanes, left)
+		claimed = append(claimed, jobs...)
+		switch {
+		case err != nil || d == nil:
+			return claimed, err
+		case len(jobs) == 0 && 2*lanes <= mostLanes:
+			lanes *= 2
+		case len(jobs) == 0 || lanes >= left || rounds == mostRounds:
+			s.note(claim.Queue, d, len(jobs), left)
+			return claimed, nil
+		default: // from fewer lanes than slots: others have jobs for the rest
+			s.note(claim.Queue, d, len(jobs), left)
+			if lanes = claim.N - int64(len(claimed)); lanes == 0 {
+				return claimed, nil
+			}
 		}
 	}
 }
 
-// quickEach is the number of jobs of a lane that start together in a claim, for a lane of weight 1, where handlers take less time than a
-// cycle: the other lanes then wait for a cycle longer at most, and half of the cost of a claim is that of its lanes.
-const quickEach = 4
+const (
+	// quickRounds is the number of rounds in which a claim deals starts to a part of the ready lanes, where attempts take less time than a cycle:
+	// the other lanes then wait for a cycle longer at most, and half of the cost of a claim is that of its lanes. A claim for fewer than
+	// quickSlots deals to all lanes in one round.
+	quickRounds = 4
+	quickSlots  = 4 * quickRounds
+
+	// growAfter is the number of claims that filled their slots after which the next one tries fewer lanes.
+	growAfter = 16
+
+	// mostLanes bounds the lanes of a further round of a claim, and mostRounds the rounds after one that has started jobs.
+	mostLanes  = 1000
+	mostRounds = 12
+)
 
 // lanesFor returns the number of lanes that a claim begins with: enough to fill the slots, as far as the claim before tells.
 func (s *Source) lanesFor(claim engine.QueueClaim) int64 {
-	if !claim.Quick {
+	if len(claim.Quick) == 0 {
 		return claim.N
 	}
-	each := max(1, s.perLane[claim.Queue])
+	each := max(1, s.yields[claim.Queue].perLane)
 	return (claim.N + each - 1) / each
 }
 
-// note notes the number of jobs that a claim has started, and the number of lanes that had a share.
-func (s *Source) note(claim engine.QueueClaim, jobs, lanes int64) {
-	if s.perLane == nil {
-		s.perLane = map[string]int64{}
+// note notes the number of jobs that a deal for n slots has started, for the number of lanes of the next claim.
+func (s *Source) note(queue string, d *deal, jobs int, n int64) {
+	if s.yields == nil {
+		s.yields = map[string]yield{}
 	}
-	s.perLane[claim.Queue] = (jobs + lanes - 1) / lanes
+	y := s.yields[queue]
+	switch lanes := max(1, len(d.shares)); {
+	case d.rounds == 0:
+		y = yield{}
+	case int64(jobs) < n:
+		y = yield{perLane: int64((jobs + lanes - 1) / lanes)}
+	default:
+		if y.filled++; y.filled == growAfter {
+			y = yield{perLane: min(max(1, y.perLane)+1, quickRounds)}
+		}
+	}
+	s.yields[queue] = y
 }
-
-// mostLanes bounds the lanes of a further round of a claim.
-const mostLanes = 1000
 
 // round claims up to n jobs from up to a number of lanes. It returns the deal; nil: there were no lanes, or no room.
 func (c *claimer) round(ctx context.Context, w wholes, lanes, n int64) (jobs []runner.Claimed, d *deal, err error) {
@@ -162,12 +199,13 @@ func (c *claimer) round(ctx context.Context, w wholes, lanes, n int64) (jobs []r
 	if c.kinds, _, err = w.withRoom(ScopeTotal, c.by.Kinds, c.now); err != nil {
 		return nil, nil, err
 	}
-	locked, err := c.lock(ctx, lanes)
-	if err != nil || len(locked) == 0 {
+	of, err := c.lock(ctx, lanes)
+	if err != nil || len(of.lanes) == 0 {
 		return nil, nil, err
 	}
+	of.queue, of.wholes = c.queue, w
 	// A statement after the locks: only its snapshot has all jobs that have started.
-	if d, err = newDeal(ctx, c.q, dealing{locked, c.queue, w, c.each}, c.now, n); err != nil {
+	if d, err = newDeal(ctx, c.q, of, c.now, n); err != nil {
 		return nil, nil, err
 	}
 	if jobs, err = c.start(ctx, d); err != nil {
@@ -183,16 +221,22 @@ type claimer struct {
 	queue string
 	kinds string // a JSON list of the kinds with room as a whole
 	now   int64
-	each  int64 // the number of starts of a lane of weight 1 in a round
+	quick map[string]bool // the kinds whose attempts take less time than a cycle
 }
 
-// lock locks ready lanes and the rows of their keys. It passes over what is locked: another claim looks at it.
-func (c *claimer) lock(ctx context.Context, n int64) ([]key, error) {
+// lock locks up to n ready lanes and the rows of their keys. It passes over what is locked: another claim looks at it. Where there may be
+// further ready lanes, those of the list are of one priority and their kinds are quick, more jobs of each lane start in a round, but only
+// those of this priority.
+func (c *claimer) lock(ctx context.Context, n int64) (of dealing, err error) {
 	rows, err := c.q.LockReadyLanes(ctx, db.LockReadyLanesParams{
 		Kinds: c.kinds, Queue: c.queue, Now: c.now, WorkerID: c.by.WorkerID, N: n,
 	})
 	if err != nil || len(rows) == 0 {
-		return nil, core.Wrap(err, "lock ready lanes")
+		return of, core.Wrap(err, "lock ready lanes")
+	}
+	if isQuick := func(row db.LockReadyLanesRow) bool { return row.Priority == rows[0].Priority && c.quick[row.Kind] }; int64(len(rows)) == n &&
+		!slices.ContainsFunc(rows, func(row db.LockReadyLanesRow) bool { return !isQuick(row) }) {
+		of.rounds, of.least = quickRounds, rows[0].Priority
 	}
 	lanes := make([]key, len(rows))
 	var without []key
@@ -201,17 +245,19 @@ func (c *claimer) lock(ctx context.Context, n int64) ([]key, error) {
 			without = append(without, lanes[i])
 		}
 	}
+	of.lanes = lanes
 	if len(without) == 0 {
-		return lanes, nil
+		return of, nil
 	}
 	if err := c.q.AddLimitKeys(ctx, keys(without)); err != nil {
-		return nil, fmt.Errorf("add limit keys: %w", err)
+		return of, fmt.Errorf("add limit keys: %w", err)
 	}
 	has, err := c.lockKeys(ctx, without)
 	if err != nil {
-		return nil, err
+		return of, err
 	}
-	return slices.DeleteFunc(lanes, func(l key) bool { return slices.Contains(without, l) && !has[l] }), nil
+	of.lanes = slices.DeleteFunc(lanes, func(l key) bool { return slices.Contains(without, l) && !has[l] })
+	return of, nil
 }
 
 // lockKeys locks the rows of keys that no other transaction has locked, and returns these keys.

@@ -9,6 +9,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/runner"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // start starts the dealt number of jobs of each lane, and notes the starts.
@@ -65,13 +66,17 @@ func (c *claimer) startJobs(ctx context.Context, d *deal) (rows []db.StartWaitin
 
 // startBest starts the best jobs of lanes, in a statement for each size of a share.
 func (c *claimer) startBest(ctx context.Context, d *deal, lanes []key) (rows []db.StartWaitingJobsRow, err error) {
+	least := int64(jobtype.MinPriority)
+	if d.rounds > 0 {
+		least = d.least
+	}
 	of := map[int64][]key{}
 	for _, lane := range lanes {
 		of[d.shares[lane]] = append(of[d.shares[lane]], lane)
 	}
 	for _, n := range slices.Sorted(maps.Keys(of)) {
 		list, err := c.q.StartLaneJobs(ctx, db.StartLaneJobsParams{
-			Now: c.now, WorkerID: c.by.WorkerID, LeaseUntil: c.leaseUntil(), Keys: keys(of[n]), Queue: c.queue, N: n,
+			Now: c.now, WorkerID: c.by.WorkerID, LeaseUntil: c.leaseUntil(), Keys: keys(of[n]), Queue: c.queue, Least: least, N: n,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("start the jobs of lanes: %w", err)

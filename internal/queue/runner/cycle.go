@@ -162,7 +162,7 @@ func (c *cycle) enginePlan(now time.Time) engine.Plan {
 }
 
 // before begins a run of the transaction, records the ends without a group, and claims from further sources. Jobs with a limit key become
-// waiting before that, and so does the lock on the lanes of all these jobs come in one order.
+// waiting before that, and so does the lock on the keys of all these jobs come in one order.
 func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err error) {
 	c.turn.reset(now)
 	if err := c.limit(ctx, q); err != nil {
@@ -212,12 +212,8 @@ func (c *cycle) limit(ctx context.Context, q db.Querier) (err error) {
 	if !t.plan.whole {
 		return nil
 	}
-	// Where the plan claims no pending jobs there were none, or waiting ones come first.
-	queues := slices.DeleteFunc(slices.Collect(maps.Keys(t.plan.wants)), func(queue string) bool { return t.plan.pendingShare(queue) == 0 })
-	if len(queues) == 0 {
-		return nil
-	}
-	n, err := lifecycle.Adopt(ctx, q, t.now, core.JSONNames(queues), c.committer.env.kinds, promoteMost, t.made)
+	queues := core.JSONNames(slices.Collect(maps.Keys(t.plan.wants)))
+	n, err := lifecycle.Adopt(ctx, q, t.now, queues, c.committer.env.kinds, promoteMost, t.made)
 	t.waiting += n
 	return err
 }

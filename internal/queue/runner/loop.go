@@ -144,7 +144,8 @@ func (l *loop) takeWork(stopping bool) plan {
 // Callers hold the ledger's mutex.
 func (l *loop) demand(p *plan) {
 	n := len(l.lookout.claimable)
-	p.wants, p.slots, p.quick = make(map[string]int64, n), make(map[string]int64, n), make(map[string]bool, n)
+	p.wants, p.slots, p.quick = make(map[string]int64, n), make(map[string]int64, n), map[string]map[string]bool{}
+	shared := l.lookout.sourcesMayHave(l.lookout.further.read)
 	if l.committer.presence.workerID() == 0 || len(l.ledger.refused) >= refusedMost {
 		return // declared dead and not registered anew yet, or the ends of jobs could not be recorded
 	}
@@ -159,7 +160,10 @@ func (l *loop) demand(p *plan) {
 		}
 		n := min(q.wants(l.took, len(p.ended) > 0), l.batch.of(q.total))
 		if n = l.committer.steps.narrow(n, q.free(), l.slots.formerCrashes); n > 0 {
-			p.wants[queue], p.slots[queue], p.quick[queue] = int64(n), int64(q.free()), q.prefetch.isQuick(l.took)
+			p.wants[queue], p.slots[queue] = int64(n), int64(q.free())
+			if shared {
+				p.quick[queue] = q.prefetch.quickKinds(l.took)
+			}
 		}
 	}
 }

@@ -28,11 +28,11 @@ type plan struct {
 	// The claims from further sources that have jobs of a higher priority, and the rest of wants, for the pending jobs. See share.
 	further []sourceClaim
 	pending map[string]int64
-	direct  map[string]bool // queues in which a further source has jobs: nothing is prefetched from them
-	quick   map[string]bool // queues whose recent attempts took less time than a cycle
-	shared  bool            // the sources were asked
-	limited bool            // jobs with a limit key are due
-	whole   bool            // a limit of a whole kind or queue is set: pending jobs may need a limit key
+	direct  map[string]bool            // queues in which a further source has jobs: nothing is prefetched from them
+	quick   map[string]map[string]bool // for each queue, where a further source may have jobs, the kinds whose recent attempts took less time than a cycle
+	shared  bool                       // the sources were asked
+	limited bool                       // jobs with a limit key are due
+	whole   bool                       // a limit of a whole kind or queue is set: pending jobs may need a limit key
 
 	// The only jobs to promote or to claim, without other promotions or claims; nil: any. At most one of them is set.
 	promoteIDs, claimIDs []int64

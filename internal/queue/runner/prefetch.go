@@ -25,15 +25,16 @@ const (
 // prefetch holds the jobs of a queue that were claimed before a slot is free, so that no slot waits for the database, and
 // the bounds of their number.
 type prefetch struct {
-	jobs   []*Attempt    // waiting for a slot
-	most   int           // as in the config
-	bytes  int           // the approximate largest size of the payloads of waiting jobs
-	room   int           // the estimated number of jobs that may wait
-	brake  int           // from this value on the room grows slowly, because a larger room was too large before; 0 if it never was
-	paused int           // the number of coming cycles without prefetching
-	late   time.Duration // the longest time since the last cycle that a job waited for its slot
-	pace   time.Duration // the average duration of recent attempts; 0 while none has ended
-	weight int           // the average size of their payloads, in bytes
+	jobs   []*Attempt               // waiting for a slot
+	most   int                      // as in the config
+	bytes  int                      // the approximate largest size of the payloads of waiting jobs
+	room   int                      // the estimated number of jobs that may wait
+	brake  int                      // from this value on the room grows slowly, because a larger room was too large before; 0 if it never was
+	paused int                      // the number of coming cycles without prefetching
+	late   time.Duration            // the longest time since the last cycle that a job waited for its slot
+	pace   time.Duration            // the average duration of recent attempts; 0 while none has ended
+	paces  map[string]time.Duration // the same by kind
+	weight int                      // the average size of their payloads, in bytes
 }
 
 // capacity returns the number of jobs that may wait for one of a queue's slots when a cycle takes this long. busy says that all slots run jobs,
@@ -75,11 +76,27 @@ func (p *prefetch) adapt(busy bool, step, limit int) {
 	p.late = 0
 }
 
-// isQuick reports whether recent attempts took less time than a cycle that takes this long.
-func (p *prefetch) isQuick(cycle time.Duration) bool { return p.pace > 0 && p.pace < cycle }
+// quickKinds returns the kinds whose recent attempts took less time than a cycle that takes this long.
+func (p *prefetch) quickKinds(cycle time.Duration) map[string]bool {
+	quick := map[string]bool{}
+	for kind, pace := range p.paces {
+		if pace < cycle {
+			quick[kind] = true
+		}
+	}
+	return quick
+}
 
-// average adds the duration and the payload size of an attempt to the averages.
-func (p *prefetch) average(took time.Duration, size int) {
+// average adds the duration of an attempt, the kind of its job and the size of its payload to the averages.
+func (p *prefetch) average(took time.Duration, kind string, size int) {
+	if p.paces == nil {
+		p.paces = map[string]time.Duration{}
+	}
+	pace, known := p.paces[kind]
+	if !known {
+		pace = took
+	}
+	p.paces[kind] = pace + (took-pace)/paceOver
 	if p.pace == 0 {
 		p.pace, p.weight = max(took, 1), size
 	}

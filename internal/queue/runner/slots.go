@@ -273,5 +273,5 @@ func (s *queueSlots) occupy(a *Attempt) {
 func (s *queueSlots) vacate(a *Attempt, took time.Duration) {
 	s.active--
 	s.drop(a)
-	s.prefetch.average(took, len(a.job.Payload))
+	s.prefetch.average(took, a.job.Kind, len(a.job.Payload))
 }

@@ -124,7 +124,7 @@ func (l *limitedMachine) enqueue(t *rapid.T) {
 
 // claim promotes due jobs and claims from a queue, as often as a runner with free slots does.
 func (l *limitedMachine) claim(t *rapid.T) {
-	queue, n := pick(t, "queue", limitQueues), rapid.IntRange(1, 5).Draw(t, "slots")
+	queue, n := pick(t, "queue", limitQueues), rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(16, 24)).Draw(t, "slots")
 	l.model.promote()
 	want := l.model.startable(queue, n)
 	var started []int64
@@ -176,7 +176,7 @@ func (l *limitedMachine) hasReady(t *rapid.T, queue string) bool {
 }
 
 func (l *limitedMachine) claimOnce(t *rapid.T, queue string, n int) (claimed []runner.Claimed) {
-	quick := rapid.Bool().Draw(t, "quick")
+	quick := map[string]bool{limitedKind: rapid.Bool().Draw(t, "quick")}
 	by := port.Claimer{WorkerID: l.worker, Lease: 24 * 365 * time.Hour, Kinds: limitedKinds}
 	l.write(t, func(ctx context.Context, q db.Querier) (err error) {
 		claimed, err = l.source.Claim(ctx, q, by, port.QueueClaim{Queue: queue, N: int64(n), Quick: quick}, l.model.now)

@@ -84,14 +84,22 @@ WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)));
 
 -- name: HoldLimitKeys :many
--- HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
--- SQLite it lists none, as the transaction locks all). It waits for claims of their lanes, which lock them too, and keeps others from them.
-SELECT l.name AS kind, l.limit_key
+-- HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and the lanes of those without a row,
+-- which it lists (on SQLite it lists none, as the transaction locks all). It waits for claims of the keys, which lock both, and keeps others
+-- from them.
+SELECT l.kind, l.limit_key
 FROM (SELECT o.key, o.value FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS o (key, value) ORDER BY o.key COLLATE "C") AS m
 CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
 CROSS JOIN LATERAL (
-    SELECT f.name, f.limit_key FROM sqluice_limit_keys AS f
-    WHERE f.scope = 'kind' AND f.name = m.key AND f.limit_key = k.value FOR NO KEY UPDATE
+    SELECT COUNT(*) AS n FROM (
+        SELECT f.limit_key FROM sqluice_limit_keys AS f
+        WHERE f.scope = 'kind' AND f.name = m.key AND f.limit_key = k.value FOR NO KEY UPDATE
+    ) AS h
+) AS g
+CROSS JOIN LATERAL (
+    SELECT i.kind, i.limit_key FROM sqluice_lanes AS i
+    WHERE i.kind = m.key AND i.limit_key = k.value AND g.n = 0
+    ORDER BY i.queue COLLATE "C" FOR UPDATE
 ) AS l;
 
 -- name: LockLanes :many
@@ -113,9 +121,12 @@ CROSS JOIN LATERAL (
 ) AS l;
 
 -- name: WakeLanes :execrows
--- WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes comes before it.
+-- WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes or HoldLimitKeys
+-- comes before it.
 INSERT INTO sqluice_lanes (kind, limit_key, queue, priority, ready_at)
-SELECT l.kind, l.limit_key, l.queue, l.priority, CAST(@now AS BIGINT) FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
+SELECT l.kind, l.limit_key, l.queue, l.priority, CAST(@now AS BIGINT)
+FROM (SELECT o.key, o.value FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS o (key, value) ORDER BY o.key COLLATE "C") AS m
+CROSS JOIN jsonb_array_elements_text(m.value) AS k (value)
 CROSS JOIN LATERAL (
     SELECT i.kind, i.limit_key, i.queue, i.priority FROM sqluice_lanes AS i
     WHERE i.kind = m.key AND i.limit_key = k.value AND i.ready_at IS NULL OFFSET 0
@@ -163,15 +174,18 @@ ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT @n;
 -- LockReadyLanes is ListReadyLanes, and locks the lanes and the rows of their keys. It passes over locked lanes (on SQLite there are none).
 -- key_locked is 0 where another transaction has locked the row of the key, and where there is none. It lists no lane for a worker that is
 -- gone.
-SELECT l.kind, l.limit_key, g.n AS key_locked FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
-CROSS JOIN LATERAL (
-    SELECT i.kind, i.limit_key, i.priority, i.ready_at FROM sqluice_lanes AS i
-    WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(@now AS BIGINT)
-      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
-      AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = k.value)
-    ORDER BY i.priority DESC, i.ready_at LIMIT @n
-    FOR UPDATE OF i SKIP LOCKED
+SELECT l.kind, l.limit_key, l.priority, g.n AS key_locked FROM (
+    SELECT o.kind, o.limit_key, o.priority, o.ready_at FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+    CROSS JOIN LATERAL (
+        SELECT i.kind, i.limit_key, i.priority, i.ready_at FROM sqluice_lanes AS i
+        WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND i.ready_at <= CAST(@now AS BIGINT)
+          AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
+          AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = k.value)
+        ORDER BY i.priority DESC, i.ready_at LIMIT @n
+        FOR UPDATE OF i SKIP LOCKED
+    ) AS o
+    ORDER BY o.priority DESC, o.ready_at, o.kind, o.limit_key LIMIT @n
 ) AS l
 CROSS JOIN LATERAL (
     SELECT COUNT(*) AS n FROM (
@@ -179,7 +193,7 @@ CROSS JOIN LATERAL (
         WHERE f.scope = 'kind' AND f.name = l.kind AND f.limit_key = l.limit_key FOR NO KEY UPDATE SKIP LOCKED
     ) AS h
 ) AS g
-ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT @n;
+ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key;
 
 -- name: ListLaneTimes :many
 -- ListLaneTimes lists the pairs of a queue and a kind, of two JSON lists, that have lanes, each with the first time at which one of them is
@@ -299,14 +313,14 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 
 -- name: StartLaneJobs :many
 -- StartLaneJobs hands up to n waiting jobs of each lane of a queue to a worker, the best first, of a JSON object with a list of keys for each
--- kind. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
+-- kind. Their priority is least or higher. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL, prefetched = NULL
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
+        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue AND i.priority >= CAST(@least AS BIGINT)
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > @now LIMIT 1 OFFSET 0)
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
         FOR NO KEY UPDATE SKIP LOCKED

@@ -72,9 +72,9 @@ WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(@queues AS TEXT)) AS q));
 
 -- name: HoldLimitKeys :many
--- HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and lists the keys that have one (on
--- SQLite it lists none, as the transaction locks all: no scope is empty).
-SELECT f.name AS kind, f.limit_key FROM sqluice_limit_keys AS f WHERE f.scope = '' AND f.name = CAST(@keys AS TEXT);
+-- HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and the lanes of those without a row,
+-- which it lists (on SQLite it lists none, as the transaction locks all: no kind is empty).
+SELECT l.kind, l.limit_key FROM sqluice_lanes AS l WHERE l.kind = '' AND l.limit_key = CAST(@keys AS TEXT);
 
 -- name: LockLanes :many
 -- LockLanes locks the lanes of keys, a JSON object with a list of keys for each kind, in their order, and lists them (on SQLite it lists none, as the transaction
@@ -82,7 +82,8 @@ SELECT f.name AS kind, f.limit_key FROM sqluice_limit_keys AS f WHERE f.scope = 
 SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l WHERE l.kind = '' AND l.limit_key = CAST(@keys AS TEXT);
 
 -- name: WakeLanes :execrows
--- WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes comes before it.
+-- WakeLanes makes the lanes of keys, a JSON object with a list of keys for each kind, ready that wait for the end of a job. LockLanes or HoldLimitKeys
+-- comes before it.
 UPDATE sqluice_lanes SET ready_at = CAST(@now AS BIGINT), held = 0
 WHERE (kind, limit_key) IN (SELECT m.key, k.value FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS k) AND ready_at IS NULL;
 
@@ -118,7 +119,7 @@ ORDER BY l.priority DESC, l.ready_at, l.kind, l.limit_key LIMIT CAST(@n AS BIGIN
 -- LockReadyLanes is ListReadyLanes, and locks the lanes and the rows of their keys. It passes over locked lanes (on SQLite there are none).
 -- key_locked is 0 where another transaction has locked the row of the key, and where there is none. It lists no lane for a worker that is
 -- gone.
-SELECT l.kind, l.limit_key, CAST(1 AS BIGINT) AS key_locked FROM json_each(CAST(@kinds AS TEXT)) AS k
+SELECT l.kind, l.limit_key, l.priority, CAST(1 AS BIGINT) AS key_locked FROM json_each(CAST(@kinds AS TEXT)) AS k
 CROSS JOIN sqluice_lanes AS l ON l.queue = @queue AND l.kind = k.value AND l.limit_key IN (
     SELECT i.limit_key FROM sqluice_lanes AS i
     WHERE i.queue = @queue AND i.kind = k.value AND i.ready_at IS NOT NULL AND +i.ready_at <= CAST(@now AS BIGINT) /* + keeps the order of the index */
@@ -220,14 +221,14 @@ RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, 
 
 -- name: StartLaneJobs :many
 -- StartLaneJobs hands up to n waiting jobs of each lane of a queue to a worker, the best first, of a JSON object with a list of keys for each
--- kind. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
+-- kind. Their priority is least or higher. It leaves out jobs that are set aside, and locked ones (on SQLite there are none). The rows are as StartWaitingJobs returns them.
 UPDATE sqluice_jobs SET updated_at = @now, status = 'running', attempt = attempt + 1,
                 worker_id = CAST(@worker_id AS BIGINT), lease_until = CAST(@lease_until AS BIGINT), started_at = @now, finished_at = NULL, prefetched = NULL
 WHERE id IN (
     SELECT j.id FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
     CROSS JOIN sqluice_jobs AS j ON j.id IN (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
+        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue AND i.priority >= CAST(@least AS BIGINT)
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > @now LIMIT 1 OFFSET 0)
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
     )
