@@ -131,20 +131,19 @@ func (s *Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, cla
 		left := claim.N - int64(len(claimed))
 		jobs, d, err := c.round(ctx, w, lanes, left)
 		claimed = append(claimed, jobs...)
-		switch {
-		case err != nil || d == nil:
+		if err != nil || d == nil {
 			return claimed, err
-		case len(jobs) == 0 && 2*lanes <= mostLanes:
-			lanes *= 2
-		case len(jobs) == 0 || lanes >= left || rounds == mostRounds:
-			s.note(claim.Queue, d, len(jobs), left)
-			return claimed, nil
-		default: // from fewer lanes than slots: others have jobs for the rest
-			s.note(claim.Queue, d, len(jobs), left)
-			if lanes = claim.N - int64(len(claimed)); lanes == 0 {
-				return claimed, nil
-			}
 		}
+		if len(jobs) == 0 && 2*lanes <= mostLanes {
+			lanes *= 2
+			continue
+		}
+		s.note(claim.Queue, d, len(jobs), left)
+		rest := left - int64(len(jobs))
+		if rest == 0 || len(jobs) == 0 || lanes >= left || rounds == mostRounds {
+			return claimed, nil
+		}
+		lanes = rest // there were fewer lanes than slots: others have jobs for the rest
 	}
 }
 
@@ -225,8 +224,8 @@ type claimer struct {
 }
 
 // lock locks up to n ready lanes and the rows of their keys. It passes over what is locked: another claim looks at it. Where there may be
-// further ready lanes, those of the list are of one priority and their kinds are quick, more jobs of each lane start in a round, but only
-// those of this priority.
+// further ready lanes, and those of the list are of one priority and their kinds are quick, several rounds are dealt, to jobs of this priority
+// alone.
 func (c *claimer) lock(ctx context.Context, n int64) (of dealing, err error) {
 	rows, err := c.q.LockReadyLanes(ctx, db.LockReadyLanesParams{
 		Kinds: c.kinds, Queue: c.queue, Now: c.now, WorkerID: c.by.WorkerID, N: n,
@@ -234,8 +233,8 @@ func (c *claimer) lock(ctx context.Context, n int64) (of dealing, err error) {
 	if err != nil || len(rows) == 0 {
 		return of, core.Wrap(err, "lock ready lanes")
 	}
-	if isQuick := func(row db.LockReadyLanesRow) bool { return row.Priority == rows[0].Priority && c.quick[row.Kind] }; int64(len(rows)) == n &&
-		!slices.ContainsFunc(rows, func(row db.LockReadyLanesRow) bool { return !isQuick(row) }) {
+	differs := func(row db.LockReadyLanesRow) bool { return row.Priority != rows[0].Priority || !c.quick[row.Kind] }
+	if int64(len(rows)) == n && !slices.ContainsFunc(rows, differs) {
 		of.rounds, of.least = quickRounds, rows[0].Priority
 	}
 	lanes := make([]key, len(rows))
