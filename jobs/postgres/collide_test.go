@@ -97,15 +97,16 @@ func testDeadlock(t *testing.T, site *site) {
 	}
 }
 
-// The end of an attempt that waits for an application's transaction on its job is recorded after that transaction, and
-// no heartbeat waits with it.
+// While an application's transaction holds the row of a job, no rescuer takes the job although its lease is over, and no
+// heartbeat waits. After the transaction the handler's attempt goes on to its end.
 func testLongCompleteTx(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	opened, release := make(chan int64), make(chan struct{})
 	config := jobs.Config{Lease: 2 * time.Second, Queues: map[string]int{jobs.DefaultQueue: 3}}
-	hold := func(ctx context.Context, job jobs.Job) error {
+	again := jobs.Discard(errors.New("the first attempt was taken for lost, or its end failed"))
+	commits := func(ctx context.Context, job jobs.Job) error {
 		if job.Attempt > 1 {
-			return jobs.Discard(errors.New("the first attempt was taken for lost, or its end failed"))
+			return again
 		}
 		tx, err := store.conns.pool.Begin(ctx)
 		if err != nil {
@@ -116,12 +117,41 @@ func testLongCompleteTx(t *testing.T, site *site) {
 		}
 		opened <- job.ID
 		<-release
-		if job.Kind == "rolled back" {
-			return tx.Rollback(context.WithoutCancel(ctx)) // and the handler determines the attempt's end
-		}
 		return tx.Commit(context.WithoutCancel(ctx))
 	}
-	stop := work(t, client, config, handlers{"committed": hold, "rolled back": hold, "k": nothing})
+	rollsBack := func(ctx context.Context, job jobs.Job) error {
+		if job.Attempt > 1 {
+			return again
+		}
+		tx, err := store.conns.pool.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		// It holds the row beyond what is rolled back, and renews the lease before others see the row again: between a
+		// plain rollback and the attempt's end a rescuer may take the job.
+		_, err = tx.Exec(ctx, sqlFile(t, "lock_job"), job.ID)
+		if err != nil {
+			return errors.Join(err, tx.Rollback(ctx))
+		}
+		undone, err := tx.Begin(ctx)
+		if err != nil {
+			return errors.Join(err, tx.Rollback(ctx))
+		}
+		if err := jobs.CompleteTx(ctx, Tx(undone), job, nil); err != nil {
+			return errors.Join(err, tx.Rollback(ctx))
+		}
+		opened <- job.ID
+		<-release
+		ctx = context.WithoutCancel(ctx)
+		if err := undone.Rollback(ctx); err != nil {
+			return errors.Join(err, tx.Rollback(ctx))
+		}
+		if _, err = tx.Exec(ctx, sqlFile(t, "renew_lease"), job.ID); err != nil {
+			return errors.Join(err, tx.Rollback(ctx))
+		}
+		return tx.Commit(ctx) // and the handler determines the attempt's end
+	}
+	stop := work(t, client, config, handlers{"committed": commits, "rolled back": rollsBack, "k": nothing})
 	// A worker that would take the jobs if they were lost.
 	_, rival := open(t, url)
 	work(t, rival, jobs.Config{Queues: map[string]int{"other": 1}}, handlers{"other": nothing})
