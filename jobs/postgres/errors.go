@@ -53,6 +53,8 @@ const (
 	codeProtocol = "08P01" // the only code of PgBouncer
 	codeFuture   = "22023" // an invalid parameter: the server has not assigned this transaction id yet
 	codeFeature  = "0A000"
+	codeInternal = "XX000"
+	codeNoObject = "42704"
 )
 
 // translate adds to a PostgreSQL error its meaning, as a sentinel for errors.Is and as text.
@@ -242,10 +244,19 @@ func met(e *pgconn.PgError) bool {
 	return e.Code == codeSerialization || e.Code == codeDeadlock || outdated(e)
 }
 
-// outdated reports whether a migration has changed the types of a prepared statement's results since the connection prepared it: the
-// server refuses to run it. pgx prepares it again at its next use. The code alone covers much else, and the message is translated.
+// outdated reports whether a migration has changed the types of a prepared statement's results or parameters since the connection prepared
+// it, or has made one of them again: the server refuses to run it. pgx prepares it again at its next use. The codes alone cover much else.
+// The messages are translated, but for that of an internal error, which any of several routines returns.
 func outdated(e *pgconn.PgError) bool {
-	return e.Code == codeFeature && e.Routine == "RevalidateCachedQuery"
+	switch e.Code {
+	case codeFeature:
+		return e.Routine == "RevalidateCachedQuery"
+	case codeInternal:
+		return strings.HasPrefix(e.Message, "cache lookup failed for type ")
+	case codeNoObject:
+		return e.Routine == "lookup_type_cache"
+	}
+	return false
 }
 
 // isOutdated reports whether an error is that of an outdated statement: other statements and connections may have others.

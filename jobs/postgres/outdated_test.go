@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -39,6 +40,9 @@ func (c *countsOutdated) count(err error) {
 	}
 }
 
+// typesMadeAgain begins the name of a migration that makes types of parameters and results.
+const typesMadeAgain = "00021"
+
 // Every call of a program succeeds after a migration has changed the types of the results of statements that its connections have
 // prepared.
 func testOutdatedStatements(t *testing.T, site *site) {
@@ -67,21 +71,19 @@ func testOutdatedStatements(t *testing.T, site *site) {
 		must(t, err)
 	}
 	onEachConnection := func() {
-		var held []*pgxpool.Conn
 		for range config.MaxConns - 1 { // a drain needs one, and each call gets the connection released last
 			calls()
 			conn, err := pool.Acquire(t.Context())
 			must(t, err)
-			held = append(held, conn)
-		}
-		for _, conn := range held {
-			conn.Release()
+			defer conn.Release()
 		}
 	}
 	onEachConnection()
 	_, other := open(t, url)
-	_, err = store.Migrations().MigrateDown(t.Context())
-	must(t, err)
+	for name := ""; !strings.HasPrefix(name, typesMadeAgain); {
+		name, err = store.Migrations().MigrateDown(t.Context())
+		must(t, err)
+	}
 	_, err = other.Migrate(t.Context())
 	must(t, err)
 	onEachConnection()
