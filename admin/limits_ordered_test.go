@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/sqluice/sqluice/admin"
@@ -84,6 +85,11 @@ func TestBacklogsByTheAPI(t *testing.T) {
 		get[limitChange](a, http.MethodPut, "/limits", `{"kind": "charge", "depth": 1, "on_full": "drop"}`)
 		if got := get[map[string]any](a, http.MethodPost, "/jobs", job); got["dropped"] != true || got["id"] != float64(0) {
 			t.Errorf("the receipt of a dropped job is %v", got)
+		}
+		get[limitChange](a, http.MethodPut, "/limits", `{"queue": "mail", "depth": 1}`)
+		get[receipt](a, http.MethodPost, "/jobs", `{"kind": "letter", "queue": "mail"}`)
+		if p := a.refused(http.StatusConflict, http.MethodPost, "/jobs", `{"kind": "other", "queue": "mail"}`); !strings.Contains(p.Detail, "mail") {
+			t.Errorf("a job beyond the depth of its queue is refused with %+v", p)
 		}
 	})
 }

@@ -223,6 +223,13 @@ func (q timed) CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, error) 
 	return value, err
 }
 
+func (q timed) CountQueueBacklog(ctx context.Context, arg CountQueueBacklogParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.CountQueueBacklog(ctx, arg)
+	q.hook("CountQueueBacklog", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) CountRefusals(ctx context.Context) ([]CountRefusalsRow, error) {
 	began := time.Now()
 	value, err := q.own.CountRefusals(ctx)
@@ -671,6 +678,13 @@ func (q timed) GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPru
 	return value, err
 }
 
+func (q timed) GetQueueDepth(ctx context.Context, arg string) ([]GetQueueDepthRow, error) {
+	began := time.Now()
+	value, err := q.own.GetQueueDepth(ctx, arg)
+	q.hook("GetQueueDepth", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) GetRetention(ctx context.Context, arg GetRetentionParams) (Retention, error) {
 	began := time.Now()
 	value, err := q.own.GetRetention(ctx, arg)
@@ -916,10 +930,10 @@ func (q timed) ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]
 	return value, err
 }
 
-func (q timed) ListBoundedKinds(ctx context.Context) ([]string, error) {
+func (q timed) ListBounded(ctx context.Context) ([]ListBoundedRow, error) {
 	began := time.Now()
-	value, err := q.own.ListBoundedKinds(ctx)
-	q.hook("ListBoundedKinds", time.Since(began), err)
+	value, err := q.own.ListBounded(ctx)
+	q.hook("ListBounded", time.Since(began), err)
 	return value, err
 }
 

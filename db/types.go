@@ -34,6 +34,7 @@ type (
 	CountJobsAheadParams           = sqlite.CountJobsAheadParams
 	CountJobsRow                   = sqlite.CountJobsRow
 	CountLimitKeysRow              = sqlite.CountLimitKeysRow
+	CountQueueBacklogParams        = sqlite.CountQueueBacklogParams
 	CountRefusalsRow               = sqlite.CountRefusalsRow
 	CountRunningJobsInQueueRow     = sqlite.CountRunningJobsInQueueRow
 	CountRunningJobsPerWorkerRow   = sqlite.CountRunningJobsPerWorkerRow
@@ -89,6 +90,7 @@ type (
 	GetPauseParams                 = sqlite.GetPauseParams
 	GetPruneStepParams             = sqlite.GetPruneStepParams
 	GetPruneStepRow                = sqlite.GetPruneStepRow
+	GetQueueDepthRow               = sqlite.GetQueueDepthRow
 	GetRetentionParams             = sqlite.GetRetentionParams
 	GetScheduleWorkRow             = sqlite.GetScheduleWorkRow
 	GetUnableAttemptsRow           = sqlite.GetUnableAttemptsRow
@@ -112,6 +114,7 @@ type (
 	ListAuditFromParams            = sqlite.ListAuditFromParams
 	ListAuditOfJobParams           = sqlite.ListAuditOfJobParams
 	ListAuditParams                = sqlite.ListAuditParams
+	ListBoundedRow                 = sqlite.ListBoundedRow
 	ListClaimableQueuesParams      = sqlite.ListClaimableQueuesParams
 	ListDueJobIDsParams            = sqlite.ListDueJobIDsParams
 	ListDueLimitedJobIDsParams     = sqlite.ListDueLimitedJobIDsParams

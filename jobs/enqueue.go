@@ -143,7 +143,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 		return Receipt{}, err
 	}
 	var receipt Receipt
-	if c.scope().Tx == nil && author == nil && job.UniqueKey == nil && job.RequestID == nil && job.LimitKey == nil {
+	if c.scope().Tx == nil && author == nil && job.UniqueKey == nil && job.RequestID == nil && job.LimitKey == nil && !c.kinds.IsQueueBounded(job.Queue) {
 		var ids []int64
 		if ids, err = c.insert(ctx, engine.Insert{Job: db.EnqueueKeylessJobParamsOf(job)}); err == nil {
 			receipt.ID = ids[0]
@@ -160,7 +160,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 
 // inserter returns what inserts jobs that may have limit keys.
 func (c *Client) inserter() limits.Inserter {
-	return limits.Inserter{IsBounded: c.kinds.IsBounded, Waits: c.scope().Tx == nil && !c.store.LocksRows()}
+	return limits.Inserter{Bounded: c.kinds, Waits: c.scope().Tx == nil && !c.store.LocksRows()}
 }
 
 // insertWith adds a job that needs more than one statement: one with a key, an author, or a transaction of the caller's.
@@ -228,7 +228,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	if err := e.mark(ctx, c); err != nil {
 		return nil, err
 	}
-	if e.limitKey != nil {
+	if e.limitKey != nil || c.kinds.IsQueueBounded(job.Queue) {
 		return c.addLimited(ctx, e, job, b, author)
 	}
 	in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(job), Payloads: b.lists(), Count: n}
@@ -246,12 +246,12 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	return receipts, nil
 }
 
-// addLimited adds jobs with limit keys, and calls the observer.
+// addLimited adds jobs with limit keys, or of a queue with a bounded backlog, and calls the observer.
 func (c *Client) addLimited(ctx context.Context, e *enqueue, job db.EnqueueJobParams, b batch, author *audit.Author) ([]Receipt, error) {
 	rows := make([]lifecycle.Row, b.n)
 	for i := range rows {
 		job.LimitKey = e.limitKeyOf(i)
-		if *job.LimitKey != "" {
+		if job.LimitKey != nil && *job.LimitKey != "" {
 			if err := ValidateName("limit key", *job.LimitKey); err != nil {
 				return nil, fmt.Errorf("payload %d: %w", i, err)
 			}

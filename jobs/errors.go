@@ -76,7 +76,8 @@ type (
 	// InvalidError is returned for bad input, before anything is written. It names the field, the value and the bound.
 	InvalidError = jobtype.InvalidError
 
-	// FullError is returned by an enqueue when as many jobs of its limit key have not started as may: see [Limit].
+	// FullError is returned by an enqueue when as many jobs of its limit key or queue have not started as may: see [Limit] and
+	// [Client.SetQueueLimit].
 	FullError = jobtype.FullError
 
 	// RefusedError is returned by changes of jobs when the database refused some, as by a foreign key, a unique index, a CHECK or a trigger

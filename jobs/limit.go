@@ -100,13 +100,15 @@ func (c *Client) SetLimit(ctx context.Context, kind, key string, v LimitValues) 
 }
 
 // SetTotalLimit sets the limit of all jobs of a kind together, as [Client.SetLimit] does. A job starts when this limit, the one of its key
-// and the one of its queue have room. It has no weight.
+// and the one of its queue have room. It has no weight, no depth and no order.
 func (c *Client) SetTotalLimit(ctx context.Context, kind string, v LimitValues) error {
 	return limits.Set(ctx, c.scope(), limits.Name{Scope: limits.ScopeTotal, Name: kind}, v)
 }
 
-// SetQueueLimit sets the limit of all jobs of a queue together, as [Client.SetTotalLimit] does for a kind.
+// SetQueueLimit sets the limit of all jobs of a queue together, as [Client.SetTotalLimit] does for a kind. It can have a depth, which bounds
+// the jobs of the queue that have not started, with and without limit keys.
 func (c *Client) SetQueueLimit(ctx context.Context, queue string, v LimitValues) error {
+	defer c.kinds.Expire()
 	return limits.Set(ctx, c.scope(), limits.Name{Scope: limits.ScopeQueue, Name: queue}, v)
 }
 
@@ -123,6 +125,7 @@ func (c *Client) DeleteTotalLimit(ctx context.Context, kind string) (bool, error
 
 // DeleteQueueLimit removes a limit that [Client.SetQueueLimit] has set, and reports whether there was one.
 func (c *Client) DeleteQueueLimit(ctx context.Context, queue string) (bool, error) {
+	defer c.kinds.Expire()
 	return limits.Delete(ctx, c.scope(), limits.Name{Scope: limits.ScopeQueue, Name: queue})
 }
 

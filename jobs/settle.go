@@ -7,19 +7,19 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 )
 
-// settle sets the queue, the priority and the limit key of a job that leaves them to its kind: the declarations of programs, or else the default. The
-// client reads them at most once a second. For a job with a limit key it also reads which kinds have a bounded backlog.
+// refresh reads the settings of kinds, and which kinds and queues have a bounded backlog, at most once a second.
+func (c *Client) refresh(ctx context.Context) error {
+	if c.kinds.IsFresh() {
+		return nil
+	}
+	return c.scope().ReadBeside(ctx, c.kinds.Read)
+}
+
+// settle refreshes the settings, and sets the queue, the priority and the limit key of a job that leaves them to its kind: the declarations of
+// programs, or else the default.
 func (c *Client) settle(ctx context.Context, e *enqueue) error {
-	if e.isSettled() && e.limitKey == nil {
-		return nil
-	}
-	if !c.kinds.IsFresh() {
-		if err := c.scope().ReadBeside(ctx, c.kinds.Read); err != nil {
-			return err
-		}
-	}
-	if e.isSettled() {
-		return nil
+	if err := c.refresh(ctx); err != nil || e.isSettled() {
+		return err
 	}
 	kind, _ := c.kinds.Of(e.kind)
 	kind.Limited = kind.Limited || c.kinds.IsBounded(e.kind)

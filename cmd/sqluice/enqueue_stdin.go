@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/sqluice/sqluice/internal/newjob"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -116,9 +117,13 @@ func (a *app) enqueueRead(ctx context.Context, f *enqueueFlags, n int, enqueue f
 		case f.asJSON && f.items:
 			return a.printJSON(map[string]any{"jobs": newjob.Receipts(added)})
 		case f.asJSON:
-			return a.printJSON(map[string]any{"ids": append([]int64{}, ids...)})
+			return a.printJSON(map[string]any{"ids": append([]int64{}, ids...)}) // 0 for a dropped job
 		}
+		ids = slices.DeleteFunc(ids, func(id int64) bool { return id == 0 })
 		a.printIDs(ids)
+		if dropped := len(added) - len(ids); dropped > 0 {
+			a.printError("%d of %d jobs were not added, as many of their limit key or queue wait as may", dropped, len(added))
+		}
 		return nil
 	})
 }

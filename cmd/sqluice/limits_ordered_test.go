@@ -58,4 +58,13 @@ func limitsDepth(t *testing.T, c *cli) {
 	if list := get[[]jobs.LimitInfo](c, "limits"); len(list) != 1 || list[0].LimitValues != (jobs.LimitValues{Depth: 1, OnFull: jobs.OnFullDrop}) {
 		t.Errorf("the limits are %+v", list)
 	}
+
+	c.ok("limits", "set", "--queue", "mail", "--depth", "1")
+	c.enqueue("letter", "--queue", "mail")
+	c.fails(exitFailure, []string{"1 jobs of the queue", "mail"}, "enqueue", "letter", "--queue", "mail")
+	c.ok("limits", "set", "--queue", "mail", "--depth", "2", "--on-full", "drop")
+	a := c.runWith(strings.NewReader("{}\n{}\n"), "enqueue", "letter", "--queue", "mail", "--stdin")
+	if a.code != exitOK || strings.Count(a.out, "\n") != 1 || !strings.Contains(a.err, "1 of 2 jobs were not added") {
+		t.Errorf("jobs of which one is dropped: %+v", a)
+	}
 }

@@ -57,7 +57,7 @@ func (a *app) limitsSetCommand() *cobra.Command {
 	flags.Var(&rateValue{&v.Rate}, "rate", "the most starts of a key: `N/TIME`, such as 10/s, 100/m, 5/30s or 1000/d")
 	flags.Var(&intValue{&v.Burst, 1, jobtype.MaxStarts}, "burst", "with --rate: the most starts at one time after a rest")
 	flags.Var(&intValue{&v.Weight, 1, jobtype.MaxWeight}, "weight", "the jobs of a key that a claim starts before it turns to the next key")
-	flags.Var(&intValue{&v.Depth, 1, jobtype.MaxBacklog}, "depth", "the most jobs of a key that have not started")
+	flags.Var(&intValue{&v.Depth, 1, jobtype.MaxBacklog}, "depth", "the most jobs of a key, or with --queue of the queue, that have not started")
 	flags.StringVar((*string)(&v.OnFull), "on-full", "", "with --depth: what an enqueue beyond it does, `refuse|drop`; without it refuse")
 	flags.BoolVar(&v.Ordered, "ordered", false, "run the jobs of a key one by one, in the order of their ids")
 	flags.StringVar((*string)(&v.OnFail), "on-fail", "", "with --ordered: what a failed job does to those behind it, `hold|skip|cancel`; without it hold")

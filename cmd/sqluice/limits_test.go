@@ -164,7 +164,7 @@ func TestFaultsOfLimits(t *testing.T) {
 		"set k --weight 1001 --running 1":     {`--weight "1001"`, "from 1 to 1000"},
 		"set k --total --weight 2":            {"--weight 2", "only the keys of a kind"},
 		"set k --total --ordered":             {"--ordered", "only the jobs of a key"},
-		"set k --total --depth 3":             {"--depth 3", "only the jobs of a key"},
+		"set k --total --depth 3":             {"--depth 3", "and not a whole kind"},
 		"set k --ordered --running 2":         {"--running 2", "in order"},
 		"set k --ordered --on-fail wait":      {`--on-fail "wait"`, "hold, skip or cancel"},
 		"set k --running 1 --on-fail skip":    {`--on-fail "skip"`, "without an order"},

@@ -31,7 +31,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $7 AND h.kind = '')
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $7 AND g.kind = b.kind)
               AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (b.kind, $7)
-                  AND (z.scope = 'queue' AND z.name = $7 OR z.scope <> 'queue' AND z.name = b.kind))
+                  AND (z.scope = 'queue' AND z.name = $7 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = b.kind))
               AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= $1
             ORDER BY i.priority DESC, i.run_after, i.id LIMIT $8
@@ -46,7 +46,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $7 AND h.kind = '')
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $7 AND g.kind = f.value->>0)
               AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (f.value->>0, $7)
-                  AND (z.scope = 'queue' AND z.name = $7 OR z.scope <> 'queue' AND z.name = f.value->>0))
+                  AND (z.scope = 'queue' AND z.name = $7 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = f.value->>0))
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= $1
@@ -159,7 +159,7 @@ WHERE id = ANY (ARRAY(
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $6 AND h.kind = '')
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $6 AND g.kind = COALESCE(j.kind, ''))
       AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (COALESCE(j.kind, ''), $6)
-          AND (z.scope = 'queue' AND z.name = $6 OR z.scope <> 'queue' AND z.name = COALESCE(j.kind, '')))
+          AND (z.scope = 'queue' AND z.name = $6 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = COALESCE(j.kind, '')))
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -256,7 +256,7 @@ SELECT COUNT(*) AS kinds FROM (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $3 AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = b.kind)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (b.kind, $3)
-              AND (z.scope = 'queue' AND z.name = $3 OR z.scope <> 'queue' AND z.name = b.kind))
+              AND (z.scope = 'queue' AND z.name = $3 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = b.kind))
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -268,7 +268,7 @@ SELECT COUNT(*) AS kinds FROM (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $3 AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = f.value->>0)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (f.value->>0, $3)
-              AND (z.scope = 'queue' AND z.name = $3 OR z.scope <> 'queue' AND z.name = f.value->>0))
+              AND (z.scope = 'queue' AND z.name = $3 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = f.value->>0))
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
@@ -281,7 +281,7 @@ SELECT COUNT(*) AS kinds FROM (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $3 AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = a.value->>0)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (a.value->>0, $3)
-              AND (z.scope = 'queue' AND z.name = $3 OR z.scope <> 'queue' AND z.name = a.value->>0))
+              AND (z.scope = 'queue' AND z.name = $3 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = a.value->>0))
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
@@ -362,7 +362,7 @@ WHERE (EXISTS (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.queue AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = l.queue AND g.kind = b.kind)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (b.kind, l.queue)
-              AND (z.scope = 'queue' AND z.name = l.queue OR z.scope <> 'queue' AND z.name = b.kind))
+              AND (z.scope = 'queue' AND z.name = l.queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = b.kind))
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -374,7 +374,7 @@ WHERE (EXISTS (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.queue AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = l.queue AND g.kind = f.value->>0)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (f.value->>0, l.queue)
-              AND (z.scope = 'queue' AND z.name = l.queue OR z.scope <> 'queue' AND z.name = f.value->>0))
+              AND (z.scope = 'queue' AND z.name = l.queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = f.value->>0))
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
@@ -424,7 +424,7 @@ SELECT w.queue AS queue, CAST(CASE WHEN EXISTS (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = w.queue AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = w.queue AND g.kind = k.value)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, w.queue)
-              AND (z.scope = 'queue' AND z.name = w.queue OR z.scope <> 'queue' AND z.name = k.value)) LIMIT 1
+              AND (z.scope = 'queue' AND z.name = w.queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value)) LIMIT 1
     ) AS j
 ) THEN 1 ELSE 0 END AS BIGINT) AS claimable
 FROM w

@@ -21,7 +21,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $3 AND h.kind = '')
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = $2)
   AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN ($2, $3)
-      AND (z.scope = 'queue' AND z.name = $3 OR z.scope <> 'queue' AND z.name = $2))
+      AND (z.scope = 'queue' AND z.name = $3 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = $2))
   AND COALESCE((SELECT d.run_after FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL ORDER BY d.run_after LIMIT 1), 9223372036854775807)
       > $4
   AND NOT EXISTS (
@@ -37,7 +37,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = $3 AND o.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = b.kind)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (b.kind, $3)
-              AND (z.scope = 'queue' AND z.name = $3 OR z.scope <> 'queue' AND z.name = b.kind))
+              AND (z.scope = 'queue' AND z.name = $3 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = b.kind))
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -50,7 +50,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = $3 AND o.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $3 AND g.kind = f.value->>0)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (f.value->>0, $3)
-              AND (z.scope = 'queue' AND z.name = $3 OR z.scope <> 'queue' AND z.name = f.value->>0))
+              AND (z.scope = 'queue' AND z.name = $3 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = f.value->>0))
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1

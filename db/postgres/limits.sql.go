@@ -32,7 +32,7 @@ WHERE id = ANY (ARRAY(
         SELECT j.id FROM sqluice_jobs AS j
         WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= $1
           AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
-              AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+              AND (z.scope = 'queue' AND z.name = q.value AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT $4
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS c
@@ -107,7 +107,7 @@ func (q *Queries) CloseLimitKey(ctx context.Context, arg CloseLimitKeyParams) er
 
 const countWholeLimits = `-- name: CountWholeLimits :one
 SELECT COUNT(*) AS limits FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value))
+WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value))
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS q (value)))
 `
 
@@ -201,6 +201,36 @@ func (q *Queries) DeleteLimit(ctx context.Context, arg DeleteLimitParams) (int64
 	return result.RowsAffected(), nil
 }
 
+const getQueueDepth = `-- name: GetQueueDepth :many
+SELECT s.depth, s.on_full FROM sqluice_limits AS s WHERE s.scope = 'queue' AND s.name = $1 AND s.limit_key = '' AND s.depth > 0
+`
+
+type GetQueueDepthRow struct {
+	Depth  int64  `json:"depth"`
+	OnFull string `json:"on_full"`
+}
+
+// GetQueueDepth returns the bound of a queue's backlog, and what an enqueue beyond it does. It returns no row when the queue has none.
+func (q *Queries) GetQueueDepth(ctx context.Context, queue string) ([]GetQueueDepthRow, error) {
+	rows, err := q.db.Query(ctx, getQueueDepth, queue)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []GetQueueDepthRow
+	for rows.Next() {
+		var i GetQueueDepthRow
+		if err := rows.Scan(&i.Depth, &i.OnFull); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const hasWaitingJobs = `-- name: HasWaitingJobs :one
 SELECT COUNT(*) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS q (value) CROSS JOIN jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
@@ -289,7 +319,7 @@ WHERE EXISTS (
     SELECT 1 FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
         SELECT j.id FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= $3
           AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
-              AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+              AND (z.scope = 'queue' AND z.name = q.value AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
         LIMIT 1
     ) AS c
 )
@@ -427,6 +457,7 @@ SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.w
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = i.name AND r.limit_key IS NOT NULL AND r.status = 'running'
                AND (r.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS active,
        CAST(CASE i.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS v WHERE v.queue = i.name AND v.status = 'waiting')
+               + (SELECT COUNT(*) FROM sqluice_jobs AS p WHERE p.queue = i.name AND p.status = 'pending')
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS w WHERE w.kind = i.name AND w.limit_key IS NOT NULL AND w.status = 'waiting'
                AND (w.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS waiting
 FROM (
@@ -456,8 +487,8 @@ type ListLimitsRow struct {
 	Waiting  int64  `json:"waiting"`
 }
 
-// ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound. set_at is
-// 0 for a declared limit.
+// ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound, of a queue
+// with the pending ones. set_at is 0 for a declared limit.
 func (q *Queries) ListLimits(ctx context.Context) ([]ListLimitsRow, error) {
 	rows, err := q.db.Query(ctx, listLimits)
 	if err != nil {
@@ -755,7 +786,7 @@ func (q *Queries) LockReadyLanes(ctx context.Context, arg LockReadyLanesParams) 
 
 const lockWholeLimits = `-- name: LockWholeLimits :many
 SELECT z.scope, z.name FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND (z.scope, z.name) IN (SELECT e.scope, e.name FROM (
+WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope, z.name) IN (SELECT e.scope, e.name FROM (
     SELECT CAST('queue' AS TEXT) AS scope, q.value AS name FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS q (value)
     UNION ALL
     SELECT CAST('total' AS TEXT), k.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
@@ -972,7 +1003,7 @@ FROM (
 ) AS e
 CROSS JOIN LATERAL (
     SELECT i.scope, i.name, i.running, i.starts, i.period, i.burst FROM sqluice_limits AS i
-    WHERE i.scope = e.scope AND i.name = e.name AND i.limit_key = '' LIMIT 1
+    WHERE i.scope = e.scope AND i.name = e.name AND i.limit_key = '' AND i.running + i.starts > 0 LIMIT 1
 ) AS z
 LEFT JOIN LATERAL (
     SELECT u.paid_until FROM sqluice_limit_keys AS u WHERE u.scope = z.scope AND u.name = z.name AND u.limit_key = '' LIMIT 1

@@ -332,7 +332,7 @@ CROSS JOIN LATERAL (
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = $2 AND h.kind = '')
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = $2 AND g.kind = k.value)
       AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, $2)
-          AND (z.scope = 'queue' AND z.name = $2 OR z.scope <> 'queue' AND z.name = k.value))
+          AND (z.scope = 'queue' AND z.name = $2 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
       AND j.run_after <= $3
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > $3 LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT $4

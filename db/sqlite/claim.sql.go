@@ -23,7 +23,7 @@ WHERE id IN (
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?7 AND h.kind IN ('', k.value))
       AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, ?7)
-          AND (z.scope = 'queue' AND z.name = ?7 OR z.scope <> 'queue' AND z.name = k.value))
+          AND (z.scope = 'queue' AND z.name = ?7 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
       AND (CAST(?9 AS BIGINT) = 0 OR ?9
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?8 AS BIGINT)
@@ -128,7 +128,7 @@ WHERE id IN (SELECT e.value FROM json_each(CAST(?5 AS TEXT)) AS e)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?2 AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?6 AND h.kind IN ('', sqluice_jobs.kind))
   AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (sqluice_jobs.kind, ?6)
-      AND (z.scope = 'queue' AND z.name = ?6 OR z.scope <> 'queue' AND z.name = sqluice_jobs.kind))
+      AND (z.scope = 'queue' AND z.name = ?6 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = sqluice_jobs.kind))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
@@ -220,7 +220,7 @@ WHERE CAST(?2 AS TEXT) = '' AND EXISTS (
 )
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?3 AND h.kind IN ('', k.value))
 AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, ?3)
-    AND (z.scope = 'queue' AND z.name = ?3 OR z.scope <> 'queue' AND z.name = k.value))
+    AND (z.scope = 'queue' AND z.name = ?3 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
 `
 
 type HasClaimableJobsParams struct {
@@ -279,7 +279,7 @@ WHERE l.value->>1 = '' AND EXISTS (
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value->>0 AND h.kind IN ('', k.value))
     AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, l.value->>0)
-        AND (z.scope = 'queue' AND z.name = l.value->>0 OR z.scope <> 'queue' AND z.name = k.value))
+        AND (z.scope = 'queue' AND z.name = l.value->>0 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
 )
 `
 
@@ -327,7 +327,7 @@ SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = w.queue AND h.kind IN ('', k.value))
     AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, w.queue)
-        AND (z.scope = 'queue' AND z.name = w.queue OR z.scope <> 'queue' AND z.name = k.value))
+        AND (z.scope = 'queue' AND z.name = w.queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
 ) AS BIGINT) AS claimable
 FROM w WHERE w.queue IS NOT NULL
 `

@@ -20,7 +20,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?1 AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?3 AND h.kind IN ('', ?2))
   AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (?2, ?3)
-      AND (z.scope = 'queue' AND z.name = ?3 OR z.scope <> 'queue' AND z.name = ?2))
+      AND (z.scope = 'queue' AND z.name = ?3 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = ?2))
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807)
       > ?4
   AND NOT EXISTS (
@@ -29,7 +29,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = ?3 AND o.kind IN ('', k.value))
     AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, ?3)
-        AND (z.scope = 'queue' AND z.name = ?3 OR z.scope <> 'queue' AND z.name = k.value))
+        AND (z.scope = 'queue' AND z.name = ?3 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
   )
   AND CAST(?17 AS TEXT) = '' /* they are for PostgreSQL */
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,

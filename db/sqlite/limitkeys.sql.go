@@ -57,19 +57,22 @@ func (q *Queries) CountBacklogs(ctx context.Context, arg CountBacklogsParams) ([
 }
 
 const countLimitKeys = `-- name: CountLimitKeys :many
-SELECT r.kind, COUNT(*) AS running, CAST(0 AS BIGINT) AS keys
+SELECT r.kind, COUNT(*) AS running, CAST(0 AS BIGINT) AS keys, CAST(0 AS BIGINT) AS held
 FROM sqluice_jobs AS r WHERE r.limit_key IS NOT NULL AND r.status = 'running' GROUP BY r.kind
 UNION ALL
-SELECT l.kind, CAST(0 AS BIGINT) AS running, COUNT(DISTINCT l.limit_key) AS keys FROM sqluice_lanes AS l GROUP BY l.kind
+SELECT l.kind, CAST(0 AS BIGINT) AS running, COUNT(DISTINCT l.limit_key) AS keys,
+       COUNT(DISTINCT CASE WHEN l.held = 1 THEN l.limit_key END) AS held FROM sqluice_lanes AS l GROUP BY l.kind
 `
 
 type CountLimitKeysRow struct {
 	Kind    string `json:"kind"`
 	Running int64  `json:"running"`
 	Keys    int64  `json:"keys"`
+	Held    int64  `json:"held"`
 }
 
-// CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, and the limit keys with waiting jobs.
+// CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, the limit keys with waiting jobs, and those of them
+// whose jobs run in order and whose first job cannot start.
 func (q *Queries) CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, error) {
 	rows, err := q.db.QueryContext(ctx, countLimitKeys)
 	if err != nil {
@@ -79,7 +82,12 @@ func (q *Queries) CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, erro
 	var items []CountLimitKeysRow
 	for rows.Next() {
 		var i CountLimitKeysRow
-		if err := rows.Scan(&i.Kind, &i.Running, &i.Keys); err != nil {
+		if err := rows.Scan(
+			&i.Kind,
+			&i.Running,
+			&i.Keys,
+			&i.Held,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -91,6 +99,34 @@ func (q *Queries) CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, erro
 		return nil, err
 	}
 	return items, nil
+}
+
+const countQueueBacklog = `-- name: CountQueueBacklog :one
+SELECT CAST((SELECT COUNT(*) FROM (SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND p.queue = ?1 LIMIT CAST(?2 AS BIGINT)) AS a)
+     + (SELECT COUNT(*) FROM (SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND s.queue = ?1 LIMIT CAST(?2 AS BIGINT)) AS b)
+     + (SELECT COUNT(*) FROM (
+           SELECT w.id FROM (
+               SELECT r.kind, r.limit_key FROM sqluice_lanes AS r WHERE r.queue = ?1 AND r.ready_at IS NOT NULL
+               UNION ALL
+               SELECT u.kind, u.limit_key FROM sqluice_lanes AS u WHERE u.queue = ?1 AND u.ready_at IS NULL
+           ) AS l
+           CROSS JOIN sqluice_jobs AS w ON w.kind = l.kind AND w.limit_key = l.limit_key AND w.queue = ?1
+           WHERE w.status = 'waiting'
+           LIMIT CAST(?2 AS BIGINT)
+       ) AS c) AS BIGINT) AS jobs
+`
+
+type CountQueueBacklogParams struct {
+	Queue string `json:"queue"`
+	N     int64  `json:"n"`
+}
+
+// CountQueueBacklog counts the jobs of a queue that have not started, up to n of each status.
+func (q *Queries) CountQueueBacklog(ctx context.Context, arg CountQueueBacklogParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countQueueBacklog, arg.Queue, arg.N)
+	var jobs int64
+	err := row.Scan(&jobs)
+	return jobs, err
 }
 
 const countWaitingJobs = `-- name: CountWaitingJobs :many

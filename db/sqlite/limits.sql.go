@@ -30,7 +30,7 @@ WHERE id IN (
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?4 AS BIGINT)
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
-        AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+        AND (z.scope = 'queue' AND z.name = q.value AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
     LIMIT CAST(?4 AS BIGINT)
 )
 RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority
@@ -105,7 +105,7 @@ func (q *Queries) CloseLimitKey(ctx context.Context, arg CloseLimitKeyParams) er
 
 const countWholeLimits = `-- name: CountWholeLimits :one
 SELECT COUNT(*) AS limits FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(?1 AS TEXT)) AS k)
+WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(?1 AS TEXT)) AS k)
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(?2 AS TEXT)) AS q))
 `
 
@@ -194,6 +194,39 @@ func (q *Queries) DeleteLimit(ctx context.Context, arg DeleteLimitParams) (int64
 	return result.RowsAffected()
 }
 
+const getQueueDepth = `-- name: GetQueueDepth :many
+SELECT s.depth, s.on_full FROM sqluice_limits AS s WHERE s.scope = 'queue' AND s.name = ?1 AND s.limit_key = '' AND s.depth > 0
+`
+
+type GetQueueDepthRow struct {
+	Depth  int64  `json:"depth"`
+	OnFull string `json:"on_full"`
+}
+
+// GetQueueDepth returns the bound of a queue's backlog, and what an enqueue beyond it does. It returns no row when the queue has none.
+func (q *Queries) GetQueueDepth(ctx context.Context, queue string) ([]GetQueueDepthRow, error) {
+	rows, err := q.db.QueryContext(ctx, getQueueDepth, queue)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []GetQueueDepthRow
+	for rows.Next() {
+		var i GetQueueDepthRow
+		if err := rows.Scan(&i.Depth, &i.OnFull); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const hasWaitingJobs = `-- name: HasWaitingJobs :one
 SELECT COUNT(*) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS q CROSS JOIN json_each(CAST(?2 AS TEXT)) AS k
 WHERE EXISTS (
@@ -265,7 +298,7 @@ WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= ?3
     )
     AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
-        AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+        AND (z.scope = 'queue' AND z.name = q.value AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
 )
 `
 
@@ -409,6 +442,7 @@ SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.w
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = i.name AND r.limit_key IS NOT NULL AND r.status = 'running'
                AND (r.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS active,
        CAST(CASE i.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS v WHERE v.queue = i.name AND v.status = 'waiting')
+               + (SELECT COUNT(*) FROM sqluice_jobs AS p WHERE p.queue = i.name AND p.status = 'pending')
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS w WHERE w.kind = i.name AND w.limit_key IS NOT NULL AND w.status = 'waiting'
                AND (w.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS waiting
 FROM (
@@ -438,8 +472,8 @@ type ListLimitsRow struct {
 	Waiting  int64  `json:"waiting"`
 }
 
-// ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound. set_at is
-// 0 for a declared limit.
+// ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound, of a queue
+// with the pending ones. set_at is 0 for a declared limit.
 func (q *Queries) ListLimits(ctx context.Context) ([]ListLimitsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listLimits)
 	if err != nil {
@@ -729,7 +763,7 @@ SELECT z.scope, z.name FROM (
     UNION ALL
     SELECT CAST('total' AS TEXT), CAST(k.value AS TEXT) FROM json_each(CAST(?2 AS TEXT)) AS k
 ) AS e
-CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = ''
+CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = '' AND z.running + z.starts > 0
 `
 
 type LockWholeLimitsParams struct {
@@ -935,7 +969,7 @@ FROM (
     UNION ALL
     SELECT CAST('total' AS TEXT), CAST(k.value AS TEXT) FROM json_each(CAST(?2 AS TEXT)) AS k
 ) AS e
-CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = ''
+CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = '' AND z.running + z.starts > 0
 LEFT JOIN sqluice_limit_keys AS t ON t.scope = z.scope AND t.name = z.name AND t.limit_key = ''
 `
 

@@ -73,8 +73,11 @@ type Querier interface {
 	// CountJobsAhead counts the due jobs of one queue and kind that are claimed before another, up to n of a higher priority,
 	// n of the same that have been due for longer, and n that tie with it but for the id.
 	CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (int64, error)
-	// CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, and the limit keys with waiting jobs.
+	// CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, the limit keys with waiting jobs, and those of them
+	// whose jobs run in order and whose first job cannot start.
 	CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, error)
+	// CountQueueBacklog counts the jobs of a queue that have not started, up to n of each status.
+	CountQueueBacklog(ctx context.Context, arg CountQueueBacklogParams) (int64, error)
 	// CountRefusals counts the jobs that are set aside, by action, and says when the first of them is tried again.
 	CountRefusals(ctx context.Context) ([]CountRefusalsRow, error)
 	// CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
@@ -236,6 +239,8 @@ type Querier interface {
 	// said by the rules of sqluice_retentions, unless rules is 0, and where they say nothing by done, failed and cancelled. A job that has
 	// not ended may end at once, or at its run_after, and is kept from then on for the soonest of all times.
 	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
+	// GetQueueDepth returns the bound of a queue's backlog, and what an enqueue beyond it does. It returns no row when the queue has none.
+	GetQueueDepth(ctx context.Context, queue string) ([]GetQueueDepthRow, error)
 	// GetRetention returns the rule that counts for the jobs of a queue and a kind that ended with a status.
 	GetRetention(ctx context.Context, arg GetRetentionParams) (Retention, error)
 	// GetSchedule returns a schedule.
@@ -314,8 +319,9 @@ type Querier interface {
 	ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error)
 	// ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
 	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
-	// ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key, or orders its jobs.
-	ListBoundedKinds(ctx context.Context) ([]string, error)
+	// ListBounded lists the kinds of which a set or a declared limit bounds the backlog of a key, or orders its jobs, and the queues with a
+	// bounded backlog.
+	ListBounded(ctx context.Context) ([]ListBoundedRow, error)
 	// ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
 	// a JSON list. Its cost grows with the list.
 	ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error)
@@ -391,8 +397,8 @@ type Querier interface {
 	ListLimitKeys(ctx context.Context, arg ListLimitKeysParams) ([]string, error)
 	// ListLimitedKinds lists the kinds for which programs declare a limit.
 	ListLimitedKinds(ctx context.Context) ([]string, error)
-	// ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound. set_at is
-	// 0 for a declared limit.
+	// ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound, of a queue
+	// with the pending ones. set_at is 0 for a declared limit.
 	ListLimits(ctx context.Context) ([]ListLimitsRow, error)
 	// ListLiveDeclarations lists what live workers declare of a subject, of one name unless that is NULL: a row for each worker.
 	ListLiveDeclarations(ctx context.Context, arg ListLiveDeclarationsParams) ([]ListLiveDeclarationsRow, error)

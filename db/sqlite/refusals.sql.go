@@ -355,7 +355,7 @@ SELECT c.id, c.priority FROM json_each(CAST(?1 AS TEXT)) AS k JOIN sqluice_jobs 
 )
 WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?2 AND h.kind IN ('', k.value))
   AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, ?2)
-      AND (z.scope = 'queue' AND z.name = ?2 OR z.scope <> 'queue' AND z.name = k.value))
+      AND (z.scope = 'queue' AND z.name = ?2 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
 ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
 `
 

@@ -27,26 +27,32 @@ func (q *Queries) GetKindSettings(ctx context.Context, kind string) (KindSetting
 	return i, err
 }
 
-const listBoundedKinds = `-- name: ListBoundedKinds :many
-SELECT s.name FROM sqluice_limits AS s WHERE s.depth > 0 OR s.ordered <> ''
+const listBounded = `-- name: ListBounded :many
+SELECT s.scope, s.name FROM sqluice_limits AS s WHERE s.depth > 0 OR s.ordered <> ''
 UNION
-SELECT d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0 OR d.ordered <> ''
+SELECT 'kind' AS scope, d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0 OR d.ordered <> ''
 `
 
-// ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key, or orders its jobs.
-func (q *Queries) ListBoundedKinds(ctx context.Context) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, listBoundedKinds)
+type ListBoundedRow struct {
+	Scope string `json:"scope"`
+	Name  string `json:"name"`
+}
+
+// ListBounded lists the kinds of which a set or a declared limit bounds the backlog of a key, or orders its jobs, and the queues with a
+// bounded backlog.
+func (q *Queries) ListBounded(ctx context.Context) ([]ListBoundedRow, error) {
+	rows, err := q.db.QueryContext(ctx, listBounded)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []ListBoundedRow
 	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
+		var i ListBoundedRow
+		if err := rows.Scan(&i.Scope, &i.Name); err != nil {
 			return nil, err
 		}
-		items = append(items, name)
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

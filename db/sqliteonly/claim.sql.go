@@ -22,7 +22,7 @@ FROM sqluice_jobs AS j WHERE j.id IN (
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = ?5 AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = ?2 AND h.kind IN ('', k.value))
       AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, ?2)
-          AND (z.scope = 'queue' AND z.name = ?2 OR z.scope <> 'queue' AND z.name = k.value))
+          AND (z.scope = 'queue' AND z.name = ?2 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
 )
 `

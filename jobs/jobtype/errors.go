@@ -30,13 +30,17 @@ var (
 	ErrKey              = errors.New("this program does not have the key")
 )
 
-// FullError is returned by an enqueue when as many jobs of its limit key have not started as may: see LimitValues.Depth.
+// FullError is returned by an enqueue when as many jobs of its limit key, or of its queue, have not started as may: see LimitValues.Depth.
 type FullError struct {
-	Kind, Key string
-	Depth     int // the bound
+	Kind, Key string // of the bounded backlog; empty for one of a queue
+	Queue     string // the queue with the bounded backlog; empty for one of a key
+	Depth     int    // the bound
 }
 
 func (e *FullError) Error() string {
+	if e.Queue != "" {
+		return fmt.Sprintf("%d jobs of the queue %s have not started, as many as may", e.Depth, strconv.Quote(e.Queue))
+	}
 	return fmt.Sprintf("%d jobs of the kind %s and the limit key %s have not started, as many as may", e.Depth, strconv.Quote(e.Kind), strconv.Quote(e.Key))
 }
 

@@ -25,7 +25,7 @@ type LimitValues struct {
 	Burst   int  `json:"burst"`
 	Weight  int  `json:"weight"`
 
-	// Depth is the largest number of jobs of a key that have not started; 0 means any number. OnFull says what an enqueue beyond it does.
+	// Depth is the largest number of jobs of a key, or of a queue, that have not started; 0 means any number. OnFull says what an enqueue beyond it does.
 	Depth  int    `json:"depth"`
 	OnFull OnFull `json:"on_full,omitempty"`
 
@@ -34,7 +34,7 @@ type LimitValues struct {
 	OnFail  OnFail `json:"on_fail,omitempty"`
 }
 
-// OnFull says what an enqueue does when as many jobs of its limit key wait as may. The zero value is [OnFullRefuse].
+// OnFull says what an enqueue does when as many jobs of its limit key or queue wait as may. The zero value is [OnFullRefuse].
 type OnFull string
 
 const (

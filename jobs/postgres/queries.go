@@ -184,6 +184,10 @@ func (q queries) CountLimitKeys(ctx context.Context) ([]db.CountLimitKeysRow, er
 	return list, nil
 }
 
+func (q queries) CountQueueBacklog(ctx context.Context, arg db.CountQueueBacklogParams) (int64, error) {
+	return q.own.CountQueueBacklog(ctx, dbpostgres.CountQueueBacklogParams(arg))
+}
+
 func (q queries) CountRefusals(ctx context.Context) ([]db.CountRefusalsRow, error) {
 	rows, err := q.own.CountRefusals(ctx)
 	if err != nil {
@@ -522,6 +526,18 @@ func (q queries) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (d
 	return db.GetPruneStepRow(row), err
 }
 
+func (q queries) GetQueueDepth(ctx context.Context, arg string) ([]db.GetQueueDepthRow, error) {
+	rows, err := q.own.GetQueueDepth(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.GetQueueDepthRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.GetQueueDepthRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) GetRetention(ctx context.Context, arg db.GetRetentionParams) (db.Retention, error) {
 	row, err := q.own.GetRetention(ctx, dbpostgres.GetRetentionParams(arg))
 	return db.Retention(row), err
@@ -748,8 +764,16 @@ func (q queries) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return list, nil
 }
 
-func (q queries) ListBoundedKinds(ctx context.Context) ([]string, error) {
-	return q.own.ListBoundedKinds(ctx)
+func (q queries) ListBounded(ctx context.Context) ([]db.ListBoundedRow, error) {
+	rows, err := q.own.ListBounded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListBoundedRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListBoundedRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {

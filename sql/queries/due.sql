@@ -10,5 +10,5 @@ SELECT CAST(COALESCE((
 ), 0) AS BIGINT) AS limited, CAST(COALESCE((
     SELECT 1 FROM sqluice_lanes AS l WHERE l.ready_at IS NOT NULL ORDER BY l.queue, l.kind LIMIT 1
 ), 0) AS BIGINT) AS lanes, CAST(COALESCE((
-    SELECT 1 FROM sqluice_limits AS w WHERE w.limit_key = '' LIMIT 1
+    SELECT 1 FROM sqluice_limits AS w WHERE w.limit_key = '' AND (w.scope <> 'queue' OR w.running + w.starts > 0) LIMIT 1
 ), 0) AS BIGINT) AS whole;

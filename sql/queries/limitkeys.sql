@@ -13,8 +13,10 @@ SELECT u.limit_key FROM (
 ORDER BY u.limit_key LIMIT CAST(@n AS BIGINT);
 
 -- name: CountLimitKeys :many
--- CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, and the limit keys with waiting jobs.
-SELECT r.kind, COUNT(*) AS running, CAST(0 AS BIGINT) AS keys
+-- CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, the limit keys with waiting jobs, and those of them
+-- whose jobs run in order and whose first job cannot start.
+SELECT r.kind, COUNT(*) AS running, CAST(0 AS BIGINT) AS keys, CAST(0 AS BIGINT) AS held
 FROM sqluice_jobs AS r WHERE r.limit_key IS NOT NULL AND r.status = 'running' GROUP BY r.kind
 UNION ALL
-SELECT l.kind, CAST(0 AS BIGINT) AS running, COUNT(DISTINCT l.limit_key) AS keys FROM sqluice_lanes AS l GROUP BY l.kind;
+SELECT l.kind, CAST(0 AS BIGINT) AS running, COUNT(DISTINCT l.limit_key) AS keys,
+       COUNT(DISTINCT CASE WHEN l.held = 1 THEN l.limit_key END) AS held FROM sqluice_lanes AS l GROUP BY l.kind;

@@ -10,14 +10,19 @@ ON CONFLICT (scope, name, limit_key) DO UPDATE SET running = excluded.running, s
 -- DeleteLimit removes a limit that SetLimit has set.
 DELETE FROM sqluice_limits WHERE scope = @scope AND name = @name AND limit_key = @limit_key;
 
+-- name: GetQueueDepth :many
+-- GetQueueDepth returns the bound of a queue's backlog, and what an enqueue beyond it does. It returns no row when the queue has none.
+SELECT s.depth, s.on_full FROM sqluice_limits AS s WHERE s.scope = 'queue' AND s.name = @queue AND s.limit_key = '' AND s.depth > 0;
+
 -- name: ListLimits :many
--- ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound. set_at is
--- 0 for a declared limit.
+-- ListLimits lists set and declared limits by scope, name and key, with the number of running and of waiting jobs that they bound, of a queue
+-- with the pending ones. set_at is 0 for a declared limit.
 SELECT i.scope, i.name, i.limit_key, i.running, i.starts, i.period, i.burst, i.weight, i.depth, i.on_full, i.ordered, i.set_at,
        CAST(CASE i.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS q WHERE q.status = 'running' AND q.finished_at IS NULL AND q.queue = i.name)
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS r WHERE r.kind = i.name AND r.limit_key IS NOT NULL AND r.status = 'running'
                AND (r.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS active,
        CAST(CASE i.scope WHEN 'queue' THEN (SELECT COUNT(*) FROM sqluice_jobs AS v WHERE v.queue = i.name AND v.status = 'waiting')
+               + (SELECT COUNT(*) FROM sqluice_jobs AS p WHERE p.queue = i.name AND p.status = 'pending')
            ELSE (SELECT COUNT(*) FROM sqluice_jobs AS w WHERE w.kind = i.name AND w.limit_key IS NOT NULL AND w.status = 'waiting'
                AND (w.limit_key = i.limit_key OR i.limit_key = '')) END AS BIGINT) AS waiting
 FROM (

@@ -10,8 +10,9 @@ SELECT k.kind, k.max_attempts, k.timeout, k.queue, k.priority FROM sqluice_kind_
 -- ListLimitedKinds lists the kinds for which programs declare a limit.
 SELECT d.kind FROM sqluice_declared_limits AS d;
 
--- name: ListBoundedKinds :many
--- ListBoundedKinds lists the kinds of which a set or a declared limit bounds the backlog of a key, or orders its jobs.
-SELECT s.name FROM sqluice_limits AS s WHERE s.depth > 0 OR s.ordered <> ''
+-- name: ListBounded :many
+-- ListBounded lists the kinds of which a set or a declared limit bounds the backlog of a key, or orders its jobs, and the queues with a
+-- bounded backlog.
+SELECT s.scope, s.name FROM sqluice_limits AS s WHERE s.depth > 0 OR s.ordered <> ''
 UNION
-SELECT d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0 OR d.ordered <> '';
+SELECT 'kind' AS scope, d.kind FROM sqluice_declared_limits AS d WHERE d.depth > 0 OR d.ordered <> '';

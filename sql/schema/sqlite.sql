@@ -213,7 +213,7 @@ CREATE TABLE sqluice_limits (
     CHECK (running > 0 OR starts > 0 OR weight > 0 OR depth > 0),
     CHECK ((starts = 0) = (period = 0)),
     CHECK (burst = 0 OR starts > 0),
-    CHECK (scope = 'kind' OR limit_key = '' AND weight = 0 AND ordered = '' AND depth = 0),
+    CHECK (scope = 'kind' OR limit_key = '' AND weight = 0 AND ordered = '' AND (scope = 'queue' OR depth = 0)),
     CHECK ((depth = 0) = (on_full = '')),
     CHECK (ordered = '' OR running = 1),
     PRIMARY KEY (scope, name, limit_key)

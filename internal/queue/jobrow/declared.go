@@ -9,6 +9,9 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
+// scopeQueue is the scope of the limits of queues in their table.
+const scopeQueue = "queue"
+
 // declaredFor is the longest time for which a client uses settings of kinds without reading them again.
 const declaredFor = time.Second
 
@@ -20,6 +23,7 @@ type Declared struct{ last atomic.Pointer[reading] }
 type reading struct {
 	kinds   Kinds
 	bounded map[string]bool // the kinds of which a limit bounds the backlog of a key, or orders its jobs
+	queues  map[string]bool // the queues whose backlog a limit bounds
 	began   time.Time
 }
 
@@ -39,13 +43,17 @@ func (d *Declared) Read(ctx context.Context, q db.Querier) error {
 		k.Limited = true
 		kinds[name] = k
 	}
-	bounded, err := q.ListBoundedKinds(ctx)
+	bounded, err := q.ListBounded(ctx)
 	if err != nil {
-		return fmt.Errorf("list the kinds with a bounded backlog: %w", err)
+		return fmt.Errorf("list the kinds and queues with a bounded backlog: %w", err)
 	}
-	r := &reading{kinds, make(map[string]bool, len(bounded)), began}
-	for _, name := range bounded {
-		r.bounded[name] = true
+	r := &reading{kinds, map[string]bool{}, map[string]bool{}, began}
+	for _, b := range bounded {
+		if b.Scope == scopeQueue {
+			r.queues[b.Name] = true
+		} else {
+			r.bounded[b.Name] = true
+		}
 	}
 	d.last.Store(r)
 	return nil
@@ -57,10 +65,16 @@ func (d *Declared) IsBounded(kind string) bool {
 	return last != nil && last.bounded[kind]
 }
 
+// IsQueueBounded reports whether a limit of a queue bounds the number of its jobs that have not started.
+func (d *Declared) IsQueueBounded(queue string) bool {
+	last := d.last.Load()
+	return last != nil && last.queues[queue]
+}
+
 // Expire makes the last read count as old, because what it read may have changed.
 func (d *Declared) Expire() {
 	if last := d.last.Load(); last != nil {
-		d.last.CompareAndSwap(last, &reading{last.kinds, last.bounded, time.Time{}})
+		d.last.CompareAndSwap(last, &reading{last.kinds, last.bounded, last.queues, time.Time{}})
 	}
 }
 

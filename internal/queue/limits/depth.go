@@ -21,16 +21,22 @@ func OnFull(v jobtype.LimitValues) string {
 	return string(v.OnFull)
 }
 
-// backlog is the room for further jobs of a limit key, whose depth is bounded.
+// backlog is the room for further jobs of a limit key or of a queue, whose depth is bounded.
 type backlog struct {
 	depth, room int64
 	drops       bool
 }
 
-// Inserter inserts jobs, some of them with limit keys.
+// Bounded tells which backlogs are bounded: other jobs cost no statement.
+type Bounded interface {
+	// IsBounded reports whether a limit of a kind bounds the backlogs of its keys, and IsQueueBounded whether one bounds that of a queue.
+	IsBounded(kind string) bool
+	IsQueueBounded(queue string) bool
+}
+
+// Inserter inserts jobs, some of them with limit keys, or of queues with bounded backlogs.
 type Inserter struct {
-	// IsBounded reports whether a limit of a kind bounds backlogs: the jobs of other kinds cost no statement.
-	IsBounded func(kind string) bool
+	Bounded Bounded
 
 	// Waits has a due job with a limit key wait at once, with its lane ready, as in a short transaction of the client's own. Otherwise a promotion
 	// makes it wait. So it is on PostgreSQL: there the entries of started jobs stay at the front of the index of waiting ones until others are
@@ -38,7 +44,7 @@ type Inserter struct {
 	Waits bool
 }
 
-// Insert is [lifecycle.Insert] for a job whose limit key may have a full backlog: it drops the job, or returns a [jobtype.FullError], as the
+// Insert is [lifecycle.Insert] for a job whose limit key or queue may have a full backlog: it drops the job, or returns a [jobtype.FullError], as the
 // limit says.
 func (in Inserter) Insert(ctx context.Context, q db.Querier, row lifecycle.Row) (lifecycle.Inserted, error) {
 	list, err := in.insert(ctx, q, []lifecycle.Row{row}, func(rows []lifecycle.Row) ([]lifecycle.Inserted, error) {
@@ -51,7 +57,7 @@ func (in Inserter) Insert(ctx context.Context, q db.Querier, row lifecycle.Row) 
 	return list[0], nil
 }
 
-// InsertAll is [lifecycle.InsertAll] for jobs whose limit keys may have a full backlog: see Insert. The error of a full one refuses them all.
+// InsertAll is [lifecycle.InsertAll] for jobs whose limit keys or queues may have a full backlog: see Insert. The error of a full one refuses them all.
 func (in Inserter) InsertAll(ctx context.Context, q db.Querier, rows []lifecycle.Row) ([]lifecycle.Inserted, error) {
 	return in.insert(ctx, q, rows, func(rows []lifecycle.Row) ([]lifecycle.Inserted, error) { return lifecycle.InsertAll(ctx, q, rows) })
 }
@@ -60,7 +66,7 @@ func (in Inserter) InsertAll(ctx context.Context, q db.Querier, rows []lifecycle
 func (in Inserter) insert(
 	ctx context.Context, q db.Querier, rows []lifecycle.Row, insert func([]lifecycle.Row) ([]lifecycle.Inserted, error),
 ) ([]lifecycle.Inserted, error) {
-	dropped, err := admit(ctx, q, rows, in.IsBounded)
+	dropped, err := admit(ctx, q, rows, in.Bounded)
 	if err != nil {
 		return nil, err
 	}
@@ -94,42 +100,79 @@ func (in Inserter) insert(
 
 // admit returns which rows must be dropped. A row for which a job exists already is neither dropped nor refused. Rows of other transactions
 // do not count before their commit: it locks nothing.
-func admit(ctx context.Context, q db.Querier, rows []lifecycle.Row, isBounded func(kind string) bool) (dropped map[int]bool, err error) {
-	of, err := backlogs(ctx, q, rows, isBounded)
-	if err != nil || len(of) == 0 {
+func admit(ctx context.Context, q db.Querier, rows []lifecycle.Row, bounded Bounded) (dropped map[int]bool, err error) {
+	ofKeys, err := backlogs(ctx, q, rows, bounded)
+	if err != nil {
+		return nil, err
+	}
+	ofQueues, err := queueBacklogs(ctx, q, rows, bounded)
+	if err != nil || len(ofKeys)+len(ofQueues) == 0 {
 		return nil, err
 	}
 	dropped = map[int]bool{}
 	for i, row := range rows {
-		if row.LimitKey == nil {
-			continue
+		of := []*backlog{ofQueues[row.Queue]}
+		if row.LimitKey != nil {
+			of = append(of, ofKeys[key{row.Kind, *row.LimitKey}])
 		}
-		b := of[key{row.Kind, *row.LimitKey}]
-		if b == nil {
+		of = slices.DeleteFunc(of, func(b *backlog) bool { return b == nil })
+		if len(of) == 0 {
 			continue
 		}
 		exists, err := row.Exists(ctx, q)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case exists:
-		case b.room > 0:
-			b.room--
-		case b.drops:
+		}
+		if exists {
+			continue
+		}
+		full := slices.IndexFunc(of, func(b *backlog) bool { return b.room == 0 })
+		switch {
+		case full < 0:
+			for _, b := range of {
+				b.room--
+			}
+		case of[full].drops:
 			dropped[i] = true
+		case of[full] == ofQueues[row.Queue]:
+			return nil, &jobtype.FullError{Queue: row.Queue, Depth: int(of[full].depth)}
 		default:
-			return nil, &jobtype.FullError{Kind: row.Kind, Key: *row.LimitKey, Depth: int(b.depth)}
+			return nil, &jobtype.FullError{Kind: row.Kind, Key: *row.LimitKey, Depth: int(of[full].depth)}
 		}
 	}
 	return dropped, nil
 }
 
+// queueBacklogs returns the backlogs of the rows' queues that are bounded.
+func queueBacklogs(ctx context.Context, q db.Querier, rows []lifecycle.Row, bounded Bounded) (map[string]*backlog, error) {
+	of := map[string]*backlog{}
+	seen := map[string]bool{}
+	for _, row := range rows {
+		if seen[row.Queue] || !bounded.IsQueueBounded(row.Queue) {
+			continue
+		}
+		seen[row.Queue] = true
+		depths, err := q.GetQueueDepth(ctx, row.Queue)
+		if err != nil {
+			return nil, fmt.Errorf("read the depth of a queue: %w", err)
+		}
+		for _, d := range depths {
+			jobs, err := q.CountQueueBacklog(ctx, db.CountQueueBacklogParams{Queue: row.Queue, N: d.Depth})
+			if err != nil {
+				return nil, fmt.Errorf("count the jobs of a queue that have not started: %w", err)
+			}
+			of[row.Queue] = &backlog{d.Depth, max(0, d.Depth-jobs), d.OnFull == string(jobtype.OnFullDrop)}
+		}
+	}
+	return of, nil
+}
+
 // backlogs returns the backlogs of the rows' limit keys that are bounded.
-func backlogs(ctx context.Context, q db.Querier, rows []lifecycle.Row, isBounded func(kind string) bool) (map[key]*backlog, error) {
+func backlogs(ctx context.Context, q db.Querier, rows []lifecycle.Row, bounded Bounded) (map[key]*backlog, error) {
 	seen := map[key]bool{}
 	var list []key
 	for _, row := range rows {
-		if row.LimitKey == nil || !isBounded(row.Kind) {
+		if row.LimitKey == nil || !bounded.IsBounded(row.Kind) {
 			continue
 		}
 		if k := (key{row.Kind, *row.LimitKey}); !seen[k] {

@@ -15,6 +15,9 @@ var depthTests = []test{
 	{"ByName", testDepthByName},
 	{"WithUniqueKeys", testDepthUnique},
 	{"InATransaction", testDepthInTx},
+	{"OfAQueue", testDepthOfQueue},
+	{"OfAQueueWithKeys", testDepthOfQueueWithKeys},
+	{"OfAQueueInManyWays", testDepthOfQueueInManyWays},
 }
 
 // wantFull checks that an enqueue is refused because of the depth of its key.
@@ -112,8 +115,8 @@ func testDepthByName(f *fixture) {
 			f.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := f.client.SetQueueLimit(f.ctx, "q", jobs.LimitValues{Depth: 1}); !errors.As(err, new(*jobs.InvalidError)) {
-		f.Errorf("the depth of a queue: %v", err)
+	if err := f.client.SetTotalLimit(f.ctx, "k", jobs.LimitValues{Depth: 1}); !errors.As(err, new(*jobs.InvalidError)) {
+		f.Errorf("the depth of a whole kind: %v", err)
 	}
 }
 

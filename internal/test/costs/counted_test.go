@@ -152,6 +152,11 @@ func (q counted) CountLimitKeys(ctx context.Context) ([]db.CountLimitKeysRow, er
 	return q.own.CountLimitKeys(ctx)
 }
 
+func (q counted) CountQueueBacklog(ctx context.Context, arg db.CountQueueBacklogParams) (int64, error) {
+	q.note("CountQueueBacklog")
+	return q.own.CountQueueBacklog(ctx, arg)
+}
+
 func (q counted) CountRefusals(ctx context.Context) ([]db.CountRefusalsRow, error) {
 	q.note("CountRefusals")
 	return q.own.CountRefusals(ctx)
@@ -472,6 +477,11 @@ func (q counted) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (d
 	return q.own.GetPruneStep(ctx, arg)
 }
 
+func (q counted) GetQueueDepth(ctx context.Context, arg string) ([]db.GetQueueDepthRow, error) {
+	q.note("GetQueueDepth")
+	return q.own.GetQueueDepth(ctx, arg)
+}
+
 func (q counted) GetRetention(ctx context.Context, arg db.GetRetentionParams) (db.Retention, error) {
 	q.note("GetRetention")
 	return q.own.GetRetention(ctx, arg)
@@ -647,9 +657,9 @@ func (q counted) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return q.own.ListAuditOfJob(ctx, arg)
 }
 
-func (q counted) ListBoundedKinds(ctx context.Context) ([]string, error) {
-	q.note("ListBoundedKinds")
-	return q.own.ListBoundedKinds(ctx)
+func (q counted) ListBounded(ctx context.Context) ([]db.ListBoundedRow, error) {
+	q.note("ListBounded")
+	return q.own.ListBounded(ctx)
 }
 
 func (q counted) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {

@@ -18,7 +18,7 @@ import (
 var byTheClock = []string{
 	"ListLiveWorkers", "ListHeldJobs", "CountHousework", "DeleteEndedWorkers", "DeleteOldAudit", "DeleteOldRefusals",
 	"TakeJobChanges", "ListHistoryNames", "AddJobCounts", "AddJobHistory", "GetOldestJobHistory", "DeleteJobHistory", "DeleteEmptyJobCounts",
-	"GetScheduleWork", "ListLateLanes", "ListParkedLanes", "ListWaitingLanes", "ListWorkerDeclarations", "ListRetentions", "ListKindSettings", "ListLimitedKinds", "ListBoundedKinds", "DeleteOldDeclarations",
+	"GetScheduleWork", "ListLateLanes", "ListParkedLanes", "ListWaitingLanes", "ListWorkerDeclarations", "ListRetentions", "ListKindSettings", "ListLimitedKinds", "ListBounded", "DeleteOldDeclarations",
 	"CountAhead", "DeletePastUniqueKeys", "DeleteIdleLimitKeys",
 }
 

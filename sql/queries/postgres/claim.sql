@@ -24,7 +24,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = b.kind)
               AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (b.kind, @queue)
-                  AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = b.kind))
+                  AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = b.kind))
               AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= @now
             ORDER BY i.priority DESC, i.run_after, i.id LIMIT @n
@@ -39,7 +39,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
               AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = f.value->>0)
               AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (f.value->>0, @queue)
-                  AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = f.value->>0))
+                  AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = f.value->>0))
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= @now
@@ -69,7 +69,7 @@ WHERE id = ANY (ARRAY(
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = COALESCE(j.kind, ''))
       AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (COALESCE(j.kind, ''), @queue)
-          AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = COALESCE(j.kind, '')))
+          AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = COALESCE(j.kind, '')))
     FOR NO KEY UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
@@ -101,7 +101,7 @@ SELECT COUNT(*) AS kinds FROM (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = b.kind)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (b.kind, @queue)
-              AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = b.kind))
+              AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = b.kind))
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -113,7 +113,7 @@ SELECT COUNT(*) AS kinds FROM (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = f.value->>0)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (f.value->>0, @queue)
-              AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = f.value->>0))
+              AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = f.value->>0))
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
@@ -126,7 +126,7 @@ SELECT COUNT(*) AS kinds FROM (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = @queue AND g.kind = a.value->>0)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (a.value->>0, @queue)
-              AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = a.value->>0))
+              AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = a.value->>0))
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
@@ -150,7 +150,7 @@ SELECT w.queue AS queue, CAST(CASE WHEN EXISTS (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = w.queue AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = w.queue AND g.kind = k.value)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, w.queue)
-              AND (z.scope = 'queue' AND z.name = w.queue OR z.scope <> 'queue' AND z.name = k.value)) LIMIT 1
+              AND (z.scope = 'queue' AND z.name = w.queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value)) LIMIT 1
     ) AS j
 ) THEN 1 ELSE 0 END AS BIGINT) AS claimable
 FROM w;
@@ -176,7 +176,7 @@ WHERE (EXISTS (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.queue AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = l.queue AND g.kind = b.kind)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (b.kind, l.queue)
-              AND (z.scope = 'queue' AND z.name = l.queue OR z.scope <> 'queue' AND z.name = b.kind))
+              AND (z.scope = 'queue' AND z.name = l.queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = b.kind))
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -188,7 +188,7 @@ WHERE (EXISTS (
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.queue AND h.kind = '')
           AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = l.queue AND g.kind = f.value->>0)
           AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (f.value->>0, l.queue)
-              AND (z.scope = 'queue' AND z.name = l.queue OR z.scope <> 'queue' AND z.name = f.value->>0))
+              AND (z.scope = 'queue' AND z.name = l.queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = f.value->>0))
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1

@@ -33,3 +33,20 @@ CROSS JOIN LATERAL (
     LIMIT @n
 ) AS j
 GROUP BY 1, 2;
+
+-- name: CountQueueBacklog :one
+-- CountQueueBacklog counts the jobs of a queue that have not started, up to n of each status.
+SELECT CAST((SELECT COUNT(*) FROM (SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND p.queue = @queue LIMIT @n) AS a)
+     + (SELECT COUNT(*) FROM (SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND s.queue = @queue LIMIT @n) AS b)
+     + (SELECT COUNT(*) FROM (
+           SELECT w.id FROM (
+               SELECT r.kind, r.limit_key FROM sqluice_lanes AS r WHERE r.queue = @queue AND r.ready_at IS NOT NULL
+               UNION ALL
+               SELECT u.kind, u.limit_key FROM sqluice_lanes AS u WHERE u.queue = @queue AND u.ready_at IS NULL
+           ) AS l
+           CROSS JOIN LATERAL (
+               SELECT i.id FROM sqluice_jobs AS i
+               WHERE i.status = 'waiting' AND i.kind = l.kind AND i.limit_key = l.limit_key AND i.queue = @queue LIMIT @n
+           ) AS w
+           LIMIT @n
+       ) AS c) AS BIGINT) AS jobs;

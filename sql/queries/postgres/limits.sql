@@ -21,7 +21,7 @@ WHERE id = ANY (ARRAY(
         SELECT j.id FROM sqluice_jobs AS j
         WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= @now
           AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
-              AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+              AND (z.scope = 'queue' AND z.name = q.value AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT @n
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS c
@@ -36,7 +36,7 @@ WHERE EXISTS (
     SELECT 1 FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
         SELECT j.id FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= @now
           AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
-              AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+              AND (z.scope = 'queue' AND z.name = q.value AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
         LIMIT 1
     ) AS c
 );
@@ -45,7 +45,7 @@ WHERE EXISTS (
 -- LockWholeLimits locks, in one order, the limits of whole queues and kinds, two JSON lists, and lists them (on SQLite the transaction locks
 -- all). It comes before the locks of lanes.
 SELECT z.scope, z.name FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND (z.scope, z.name) IN (SELECT e.scope, e.name FROM (
+WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope, z.name) IN (SELECT e.scope, e.name FROM (
     SELECT CAST('queue' AS TEXT) AS scope, q.value AS name FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)
     UNION ALL
     SELECT CAST('total' AS TEXT), k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
@@ -71,7 +71,7 @@ FROM (
 ) AS e
 CROSS JOIN LATERAL (
     SELECT i.scope, i.name, i.running, i.starts, i.period, i.burst FROM sqluice_limits AS i
-    WHERE i.scope = e.scope AND i.name = e.name AND i.limit_key = '' LIMIT 1
+    WHERE i.scope = e.scope AND i.name = e.name AND i.limit_key = '' AND i.running + i.starts > 0 LIMIT 1
 ) AS z
 LEFT JOIN LATERAL (
     SELECT u.paid_until FROM sqluice_limit_keys AS u WHERE u.scope = z.scope AND u.name = z.name AND u.limit_key = '' LIMIT 1
@@ -80,7 +80,7 @@ LEFT JOIN LATERAL (
 -- name: CountWholeLimits :one
 -- CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
 SELECT COUNT(*) AS limits FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value))
+WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value))
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)));
 
 -- name: HoldLimitKeys :many

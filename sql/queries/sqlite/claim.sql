@@ -16,7 +16,7 @@ WHERE id IN (
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
       AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, @queue)
-          AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = k.value))
+          AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
       AND (CAST(@none_due_before AS BIGINT) = 0 OR @none_due_before
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
@@ -35,7 +35,7 @@ WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
   AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', sqluice_jobs.kind))
   AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (sqluice_jobs.kind, @queue)
-      AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = sqluice_jobs.kind))
+      AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = sqluice_jobs.kind))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
@@ -58,7 +58,7 @@ WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
 )
 AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
 AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, @queue)
-    AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = k.value));
+    AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value));
 
 -- name: ListPendingQueues :many
 -- ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
@@ -76,7 +76,7 @@ SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = w.queue AND h.kind IN ('', k.value))
     AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, w.queue)
-        AND (z.scope = 'queue' AND z.name = w.queue OR z.scope <> 'queue' AND z.name = k.value))
+        AND (z.scope = 'queue' AND z.name = w.queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
 ) AS BIGINT) AS claimable
 FROM w WHERE w.queue IS NOT NULL;
 
@@ -90,7 +90,7 @@ WHERE l.value->>1 = '' AND EXISTS (
     )
     AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value->>0 AND h.kind IN ('', k.value))
     AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, l.value->>0)
-        AND (z.scope = 'queue' AND z.name = l.value->>0 OR z.scope <> 'queue' AND z.name = k.value))
+        AND (z.scope = 'queue' AND z.name = l.value->>0 AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
 );
 
 -- name: HasUnfinishedJobs :one

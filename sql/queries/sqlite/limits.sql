@@ -20,7 +20,7 @@ WHERE id IN (
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
-        AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+        AND (z.scope = 'queue' AND z.name = q.value AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
     LIMIT CAST(@n AS BIGINT)
 )
 RETURNING kind, CAST(limit_key AS TEXT) AS limit_key, queue, priority;
@@ -33,7 +33,7 @@ WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = q.value AND j.kind = k.value AND j.run_after <= @now
     )
     AND EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, q.value)
-        AND (z.scope = 'queue' AND z.name = q.value OR z.scope <> 'queue' AND z.name = k.value))
+        AND (z.scope = 'queue' AND z.name = q.value AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
 );
 
 -- name: LockWholeLimits :many
@@ -44,7 +44,7 @@ SELECT z.scope, z.name FROM (
     UNION ALL
     SELECT CAST('total' AS TEXT), CAST(k.value AS TEXT) FROM json_each(CAST(@kinds AS TEXT)) AS k
 ) AS e
-CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = '';
+CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = '' AND z.running + z.starts > 0;
 
 -- name: ReadWholeLimits :many
 -- ReadWholeLimits returns the limits of whole queues and kinds, two JSON lists, with the number of jobs that run; of a kind, those with a
@@ -62,13 +62,13 @@ FROM (
     UNION ALL
     SELECT CAST('total' AS TEXT), CAST(k.value AS TEXT) FROM json_each(CAST(@kinds AS TEXT)) AS k
 ) AS e
-CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = ''
+CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = '' AND z.running + z.starts > 0
 LEFT JOIN sqluice_limit_keys AS t ON t.scope = z.scope AND t.name = z.name AND t.limit_key = '';
 
 -- name: CountWholeLimits :one
 -- CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
 SELECT COUNT(*) AS limits FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(@kinds AS TEXT)) AS k)
+WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(@kinds AS TEXT)) AS k)
     OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(@queues AS TEXT)) AS q));
 
 -- name: HoldLimitKeys :many

@@ -9,7 +9,7 @@ SELECT c.id, c.priority FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_j
 )
 WHERE /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', k.value))
   AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, @queue)
-      AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = k.value))
+      AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
 ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT);
 
 -- name: PromoteListedJobs :execrows

@@ -25,13 +25,13 @@ VALUES (CAST(@worker_id AS BIGINT), @kind, @queue, CAST(@started_at AS BIGINT), 
                  )
                  AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = @queue AND o.kind IN ('', k.value))
                  AND /* unlimited */ NOT EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (k.value, @queue)
-                     AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = k.value))
+                     AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = k.value))
              )
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
                OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = @worker_id AND w.ended_at IS NULL)
                OR /* claimable */ EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = @queue AND h.kind IN ('', @kind))
                OR /* unlimited */ EXISTS (SELECT 1 FROM sqluice_limits AS z WHERE z.limit_key = '' AND z.name IN (@kind, @queue)
-                   AND (z.scope = 'queue' AND z.name = @queue OR z.scope <> 'queue' AND z.name = @kind))
+                   AND (z.scope = 'queue' AND z.name = @queue AND z.running + z.starts > 0 OR z.scope <> 'queue' AND z.name = @kind))
                OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.limit_key IS NULL AND d.run_after <= @started_at)
              THEN NULL ELSE @started_at END);
 
