@@ -10,26 +10,27 @@ import (
 )
 
 // limitDescs holds the metrics of jobs with limit keys. They have no label of the key: there is any number of keys.
-type limitDescs struct{ running, waiting, keys, oldest *prometheus.Desc }
+type limitDescs struct{ running, waiting, keys, held, oldest *prometheus.Desc }
 
 func newLimitDescs(desc func(name, help string, labels ...string) *prometheus.Desc) limitDescs {
 	return limitDescs{
 		running: desc("sqluice_limit_running_jobs", "Running jobs of a kind that have a limit key.", "kind"),
 		waiting: desc("sqluice_limit_waiting_jobs", "Jobs of a kind that are due and wait for room in their limit.", "kind"),
 		keys:    desc("sqluice_limit_waiting_keys", "Limit keys of a kind with jobs that wait for room in their limit.", "kind"),
+		held:    desc("sqluice_limit_held_keys", "Limit keys of a kind whose jobs run in order and whose first job cannot start: it has failed, or is due later.", "kind"),
 		oldest:  desc("sqluice_limit_oldest_waiting_seconds", "How long the oldest job of a kind that waits for room in its limit has been due; 0 if there is none.", "kind"),
 	}
 }
 
 // all returns the descriptions.
 func (d limitDescs) all() []*prometheus.Desc {
-	return []*prometheus.Desc{d.running, d.waiting, d.keys, d.oldest}
+	return []*prometheus.Desc{d.running, d.waiting, d.keys, d.held, d.oldest}
 }
 
 // limitSum adds up the jobs of a label.
 type limitSum struct {
-	running, waiting, keys int64
-	oldest                 time.Time
+	running, waiting, keys, held int64
+	oldest                       time.Time
 }
 
 // sumLimits returns the jobs with limit keys by the label of their kind.
@@ -38,7 +39,7 @@ func sumLimits(stats []inspect.LimitStats, counts []inspect.Count) map[string]li
 	for _, s := range stats {
 		_, kind := known.Of("", s.Kind)
 		sum := sums[kind]
-		sum.running, sum.keys = sum.running+s.Running, sum.keys+s.Keys
+		sum.running, sum.keys, sum.held = sum.running+s.Running, sum.keys+s.Keys, sum.held+s.Held
 		sums[kind] = sum
 	}
 	for _, n := range counts {
@@ -62,6 +63,7 @@ func (r reading) collectLimits(gauge func(d *prometheus.Desc, value float64, lab
 		gauge(d.running, float64(sum.running), kind)
 		gauge(d.waiting, float64(sum.waiting), kind)
 		gauge(d.keys, float64(sum.keys), kind)
+		gauge(d.held, float64(sum.held), kind)
 		seconds := 0.0
 		if !sum.oldest.IsZero() {
 			seconds = max(0, r.clock.Sub(sum.oldest).Seconds())

@@ -57,3 +57,22 @@ func TestMetricsOfLimits(t *testing.T) {
 	stop()
 	l.must(<-ended)
 }
+
+func TestMetricsOfSequences(t *testing.T) {
+	l := newLab(t)
+	l.must(l.client.SetLimit(l.ctx, "k", "", jobs.LimitValues{Ordered: true}))
+	for _, key := range []string{"held", "held", "free", "held later"} {
+		l.enqueue("k", jobs.LimitKey(key))
+	}
+	runner, err := jobs.NewRunner(l.client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+	l.must(err)
+	jobs.Kind[json.RawMessage]{Name: "k"}.Handle(runner, func(_ context.Context, job jobs.Job, _ json.RawMessage) error {
+		if *job.LimitKey == "held" {
+			return jobs.Discard(nil)
+		}
+		return nil
+	})
+	l.must(runner.Drain(l.ctx))
+	wants(l, "sqluice_limit_held_keys", labels{"kind": "k"}, 1)
+	wants(l, "sqluice_limit_waiting_keys", labels{"kind": "k"}, 1)
+}

@@ -138,6 +138,7 @@ type LimitStats struct {
 	Kind    string `json:"kind"`
 	Running int64  `json:"running"`
 	Keys    int64  `json:"keys"` // the number of keys with waiting jobs
+	Held    int64  `json:"held"` // the number of these whose jobs run in order and whose first job cannot start: it has failed, or is due later
 }
 
 // LimitStats returns the counts of each kind with running or waiting jobs that have limit keys, by kind. [Inspector.Counts] has the number of
@@ -150,7 +151,7 @@ func (in *Inspector) LimitStats(ctx context.Context) ([]LimitStats, error) {
 	sums := map[string]LimitStats{}
 	for _, r := range rows {
 		sum := sums[r.Kind]
-		sums[r.Kind] = LimitStats{r.Kind, sum.Running + r.Running, sum.Keys + r.Keys}
+		sums[r.Kind] = LimitStats{r.Kind, sum.Running + r.Running, sum.Keys + r.Keys, sum.Held + r.Held}
 	}
 	list := make([]LimitStats, 0, len(sums))
 	for _, kind := range slices.Sorted(maps.Keys(sums)) {
