@@ -14,10 +14,14 @@ type limitedQueue struct {
 	now    time.Time
 	jobs   map[int64]*limitedJob
 	limits map[string]jobs.LimitValues // that were set, by key; the empty key is for all others
-	spent  map[string]time.Time        // until when earlier starts have used up the rates of keys
+	wholes map[whole]jobs.LimitValues  // of all jobs, and of those of queues
+	spent  map[any]time.Time           // until when earlier starts have used up the rates of keys, strings, and of wholes
 	closed map[string]time.Time        // until when keys are closed
 	passed map[string]int64            // the last failed job that no longer holds its key
 }
+
+// whole names what a limit of many keys bounds: the jobs of a queue, or all of the kind when it is empty.
+type whole struct{ queue string }
 
 // limitedJob is a job with a limit key.
 type limitedJob struct {
@@ -31,8 +35,8 @@ type limitedJob struct {
 
 func newLimitedQueue(now time.Time) *limitedQueue {
 	return &limitedQueue{
-		now: now, jobs: map[int64]*limitedJob{}, limits: map[string]jobs.LimitValues{}, spent: map[string]time.Time{}, closed: map[string]time.Time{},
-		passed: map[string]int64{},
+		now: now, jobs: map[int64]*limitedJob{}, limits: map[string]jobs.LimitValues{}, wholes: map[whole]jobs.LimitValues{},
+		spent: map[any]time.Time{}, closed: map[string]time.Time{}, passed: map[string]int64{},
 	}
 }
 
@@ -116,9 +120,8 @@ func (q *limitedQueue) cancelBehind(key string) {
 	}
 }
 
-// every returns the time of one start of a key's rate, and that of a full burst; 0 without a rate.
-func (q *limitedQueue) every(key string) (one, burst time.Duration) {
-	v := q.limit(key)
+// every returns the time of one start of a limit's rate, and that of a full burst; 0 without a rate.
+func every(v jobs.LimitValues) (one, burst time.Duration) {
 	if v.Rate.Starts == 0 {
 		return 0, 0
 	}
@@ -127,10 +130,10 @@ func (q *limitedQueue) every(key string) (one, burst time.Duration) {
 	return one, one * time.Duration(max(1, v.Burst))
 }
 
-// used returns until when starts have used up the rate of a key: no longer than a full burst does.
-func (q *limitedQueue) used(key string) time.Time {
-	_, burst := q.every(key)
-	used, last := q.spent[key], q.now.Add(burst)
+// used returns until when starts have used up the rate of a key or a whole: no longer than a full burst does.
+func (q *limitedQueue) used(of any, v jobs.LimitValues) time.Time {
+	_, burst := every(v)
+	used, last := q.spent[of], q.now.Add(burst)
 	switch {
 	case used.Before(q.now):
 		return q.now
@@ -143,13 +146,20 @@ func (q *limitedQueue) used(key string) time.Time {
 // unbounded stands for any number of starts.
 const unbounded = 1 << 30
 
-// tokens returns the number of starts that the rate of a key allows now.
-func (q *limitedQueue) tokens(key string) int {
-	one, burst := q.every(key)
+// tokens returns the number of starts that the rate of a key or a whole allows now.
+func (q *limitedQueue) tokens(of any, v jobs.LimitValues) int {
+	one, burst := every(v)
 	if one == 0 {
 		return unbounded
 	}
-	return int(q.now.Add(burst).Sub(q.used(key)) / one)
+	return int(q.now.Add(burst).Sub(q.used(of, v)) / one)
+}
+
+// spend notes a start of a key or a whole.
+func (q *limitedQueue) spend(of any, v jobs.LimitValues) {
+	if one, _ := every(v); one > 0 {
+		q.spent[of] = q.used(of, v).Add(one)
+	}
 }
 
 // isFull reports whether as many jobs of a key run as its limit allows.
@@ -158,14 +168,32 @@ func (q *limitedQueue) isFull(key string) bool {
 	return running > 0 && q.count(jobs.StatusRunning, key, "") >= running
 }
 
-// room returns the number of jobs of a key that may start now.
+// room returns the number of jobs of a key that its limit allows to start now.
 func (q *limitedQueue) room(key string) int {
 	if q.closed[key].After(q.now) {
 		return 0
 	}
-	n := q.tokens(key)
-	if running := q.limit(key).Running; running > 0 {
-		n = min(n, max(0, running-q.count(jobs.StatusRunning, key, "")))
+	v := q.limit(key)
+	n := q.tokens(key, v)
+	if v.Running > 0 {
+		n = min(n, max(0, v.Running-q.count(jobs.StatusRunning, key, "")))
+	}
+	return n
+}
+
+// wholeRoom returns the number of jobs of a queue that the limits of wholes allow to start now.
+func (q *limitedQueue) wholeRoom(queue string) int {
+	n := unbounded
+	for _, of := range []whole{{}, {queue}} {
+		v, set := q.wholes[of]
+		if !set {
+			continue
+		}
+		n = min(n, q.tokens(of, v))
+		if v.Running > 0 {
+			running := len(slices.DeleteFunc(q.having(jobs.StatusRunning), func(j *limitedJob) bool { return of.queue != "" && j.queue != of.queue }))
+			n = min(n, max(0, v.Running-running))
+		}
 	}
 	return n
 }
@@ -176,8 +204,9 @@ func (q *limitedQueue) opens(key string) time.Time {
 	if q.closed[key].After(at) {
 		at = q.closed[key]
 	}
-	if one, burst := q.every(key); one > 0 && q.tokens(key) == 0 {
-		if next := q.used(key).Add(one - burst); next.After(at) {
+	v := q.limit(key)
+	if one, burst := every(v); one > 0 && q.tokens(key, v) == 0 {
+		if next := q.used(key, v).Add(one - burst); next.After(at) {
 			at = next
 		}
 	}
@@ -203,7 +232,7 @@ func (q *limitedQueue) startable(queue string, n int) int {
 			possible += min(q.room(j.key), q.count(jobs.StatusWaiting, j.key, queue))
 		}
 	}
-	return min(n, possible)
+	return min(n, possible, q.wholeRoom(queue))
 }
 
 // start starts a job. It returns the reason for which it must not start; empty for none.
@@ -214,6 +243,8 @@ func (q *limitedQueue) start(id int64, queue string) string {
 		return "it does not wait in the queue"
 	case q.room(j.key) == 0:
 		return "its key has no room"
+	case q.wholeRoom(queue) == 0:
+		return "its kind or its queue has no room"
 	case q.isBehind(j.key, queue) || q.limit(j.key).Ordered && q.first(j.key) != j:
 		return "it does not come first"
 	}
@@ -222,10 +253,10 @@ func (q *limitedQueue) start(id int64, queue string) string {
 			return "a better job of the key waits"
 		}
 	}
-	used := q.used(j.key)
-	one, _ := q.every(j.key)
-	if j.status, j.attempt = jobs.StatusRunning, j.attempt+1; one > 0 {
-		q.spent[j.key] = used.Add(one)
+	j.status, j.attempt = jobs.StatusRunning, j.attempt+1
+	q.spend(j.key, q.limit(j.key))
+	for _, of := range []whole{{}, {queue}} {
+		q.spend(of, q.wholes[of])
 	}
 	return ""
 }

@@ -35,6 +35,11 @@ var (
 		{Running: 1}, {Running: 2}, {Running: 5}, {Rate: jobs.Per(1, time.Second)}, {Rate: jobs.Per(3, 100*time.Millisecond), Burst: 2},
 		{Running: 2, Rate: jobs.Per(1, 10*time.Millisecond), Burst: 3}, {Ordered: true}, {Ordered: true, OnFail: jobs.OnFailSkip},
 		{Ordered: true, OnFail: jobs.OnFailCancel}, {Ordered: true, Rate: jobs.Per(1, 10*time.Millisecond)},
+		{Weight: 3}, {Running: 3, Weight: 2}, {Rate: jobs.Per(5, 10*time.Millisecond), Burst: 4, Weight: 1000},
+	}
+	limitWholes      = []whole{{}, {jobs.DefaultQueue}, {"q"}}
+	limitWholeValues = []jobs.LimitValues{
+		{Running: 1}, {Running: 4}, {Rate: jobs.Per(1, time.Second)}, {Running: 3, Rate: jobs.Per(2, 10*time.Millisecond), Burst: 3},
 	}
 	limitDelays = []time.Duration{0, 10 * time.Millisecond, time.Second}
 	limitPasses = []time.Duration{time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, time.Hour}
@@ -60,7 +65,7 @@ func TestLimits(t *testing.T) {
 				defer func() { l.must(t, e.releaseLock(ctx, l.worker, true)) }()
 				t.Repeat(map[string]func(*rapid.T){
 					"": l.check, "enqueue": l.enqueue, "claim": l.claim, "claim more": l.claim, "end": l.end, "end another": l.end, "pass": l.pass,
-					"set a limit": l.setLimit, "delete a limit": l.deleteLimit, "cancel": l.cancel, "crash": l.crash,
+					"set a limit": l.setLimit, "delete a limit": l.deleteLimit, "limit a whole": l.setWhole, "delete that": l.deleteWhole, "cancel": l.cancel, "crash": l.crash,
 					"complete in a transaction": l.completeTx, "delete": l.delete, "retry": l.retry, "delete a failed one": l.deleteFailed, "resume": l.resume,
 				})
 			})
@@ -268,6 +273,34 @@ func (l *limitedMachine) deleteLimit(t *rapid.T) {
 		t.Fatalf("the limit of %q was deleted: %t, not %t", key, deleted, set)
 	}
 	delete(l.model.limits, key)
+}
+
+// setWhole sets the limit of all jobs of the kind, or of a queue.
+func (l *limitedMachine) setWhole(t *rapid.T) {
+	of, v := pick(t, "whole", limitWholes), pick(t, "limit", limitWholeValues)
+	t.Logf("the limit of %+v is %+v", of, v)
+	if of.queue == "" {
+		l.must(t, l.engine.client.SetTotalLimit(l.ctx, limitedKind, v))
+	} else {
+		l.must(t, l.engine.client.SetQueueLimit(l.ctx, of.queue, v))
+	}
+	l.model.wholes[of] = v
+}
+
+func (l *limitedMachine) deleteWhole(t *rapid.T) {
+	of := pick(t, "whole", limitWholes)
+	var deleted bool
+	var err error
+	if of.queue == "" {
+		deleted, err = l.engine.client.DeleteTotalLimit(l.ctx, limitedKind)
+	} else {
+		deleted, err = l.engine.client.DeleteQueueLimit(l.ctx, of.queue)
+	}
+	l.must(t, err)
+	if _, set := l.model.wholes[of]; deleted != set {
+		t.Fatalf("the limit of %+v was deleted: %t, not %t", of, deleted, set)
+	}
+	delete(l.model.wholes, of)
 }
 
 // anyUnstarted draws a job that waits.
