@@ -24,7 +24,7 @@ func ours() []contender {
 		roleBulk: bulkRole, roleInsert: insertRole, rolePaced: pacedRole, roleDrain: drainRole, roleWork: workRole,
 		roleLatency: latencyRole, roleIdle: idleRole, roleBacklog: backlogRole, roleFinished: finishedRole,
 		roleSoak: soakRole, roleLoad: loadRole, rolePrune: pruneRole, roleClaims: claimsRole(false), roleClaimStatements: claimsRole(true),
-		roleUncounted: uncountedRole, roleLimited: limitedRole,
+		roleUncounted: uncountedRole, roleLimited: limitedRole, roleFull: fullRole,
 	}
 	onSQLiteToo := map[string]role{rolePlain: plainRole}
 	for name, r := range roles {

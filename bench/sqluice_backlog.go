@@ -52,6 +52,30 @@ FROM generate_series(1, CAST($2 AS BIGINT)) AS g, (SELECT CAST($1 AS BIGINT)) AS
 	return settlePostgres(ctx, conn)
 }
 
+// settle has the work that a database puts off done before a measurement.
+func settle(ctx context.Context, path string) error {
+	if !isPostgres(path) {
+		pool, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)")
+		if err != nil {
+			return err
+		}
+		defer pool.Close()
+		return settleSQLite(ctx, pool)
+	}
+	conn, err := pgx.Connect(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	return settlePostgres(ctx, conn)
+}
+
+// settleSQLite empties the WAL: its rest is not part of a steady state.
+func settleSQLite(ctx context.Context, pool *sql.DB) error {
+	_, err := pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
+}
+
 // settlePostgres does the later work of autovacuum and the checkpointer after that many rows. A drain of a second that
 // meets them by chance does not show a steady state.
 func settlePostgres(ctx context.Context, conn *pgx.Conn) error {
@@ -62,7 +86,6 @@ func settlePostgres(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// addFinishedSQLite empties the WAL afterwards: its rest is not part of a steady state.
 func addFinishedSQLite(ctx context.Context, t task) error {
 	pool, err := sql.Open("sqlite", t.Path+"?_pragma=busy_timeout(5000)&_pragma=synchronous(1)")
 	if err != nil {
@@ -77,6 +100,5 @@ SELECT 'noop', json_object('n', g, 'pad', printf('%.*c', ?3, 'x')), 'done', 1, 1
 	if err != nil {
 		return err
 	}
-	_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	return err
+	return settleSQLite(ctx, pool)
 }

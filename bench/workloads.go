@@ -78,6 +78,7 @@ func workloads() []workload {
 		}},
 		{name: "drain, 1,000 keys of 2", needs: []string{roleDrain, roleLimited}, share: 1, long: true, lines: simply(drainLimited(limitKeys, 200))},
 		{name: "drain, limits", needs: []string{roleDrain, roleLimited}, share: 1, long: true, alone: true, lines: limitLines()},
+		{name: "work beside full keys", needs: []string{roleWork, roleLimited, roleFull}, share: 1, long: true, alone: true, lines: besideFullKeys()},
 		{name: "claims", engines: []string{onPostgreSQL}, needs: []string{roleClaims}, share: 1, long: true, alone: true, lines: besides(claims(roleClaims))},
 		{name: "claims, ClaimJobs alone", engines: []string{onPostgreSQL}, needs: []string{roleClaimStatements}, share: 1, long: true, alone: true, lines: besides(claims(roleClaimStatements))},
 		{name: "latency beside other rows", engines: []string{onPostgreSQL}, needs: []string{roleLatency, roleFinished}, share: 1, long: true, alone: true, lines: besides(latencySame)},

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// roleFull adds t.Jobs jobs that wait, of 1,000 keys whose limits have no room for a day.
+const roleFull = "full keys"
+
+// workBeside has a worker run jobs of 1,000 keys of 2 beside a number of jobs that wait for other keys of their kind.
+func workBeside(waiting func(running) int) func(context.Context, running) (figures, error) {
+	return func(ctx context.Context, r running) (figures, error) {
+		if others := r.task(roleFull); waiting(r) > 0 {
+			others.Jobs = waiting(r)
+			if err := r.prepare(ctx, others); err != nil {
+				return figures{}, err
+			}
+		}
+		fill := r.task(roleLimited)
+		fill.Limit = limitKeys
+		if err := r.prepare(ctx, fill); err != nil {
+			return figures{}, err
+		}
+		t := r.task(roleWork)
+		t.Ahead, t.Concurrency = -1, 200
+		return r.drain(ctx, 1, t)
+	}
+}
+
+// besideFullKeys are compared in pairs.
+func besideFullKeys() []variant {
+	return []variant{
+		{"empty table", workBeside(func(running) int { return 0 })},
+		{"beside waiting jobs of full keys", workBeside(func(r running) int { return r.backlog })},
+	}
+}
+
+// fullRole starts one job of each key, which uses up its rate.
+func fullRole(ctx context.Context, t task, p *parent) (report, error) {
+	return withClient(ctx, t, p, func(client *jobs.Client) (report, error) {
+		kind := noop
+		kind.Limit.Key = func(a args) string { return "full " + strconv.Itoa(a.N%limitedKeys) }
+		for i := range limitedKeys {
+			v := jobs.LimitValues{Rate: jobs.Per(1, 24*time.Hour)}
+			if err := client.SetLimit(ctx, noop.Name, kind.Limit.Key(args{N: i}), v); err != nil {
+				return report{}, err
+			}
+		}
+		err := addMany(t, func(list []args) error {
+			_, err := kind.EnqueueMany(ctx, client, list)
+			return err
+		})
+		if err != nil {
+			return report{}, err
+		}
+		if err := useUp(ctx, t, client); err != nil {
+			return report{}, fmt.Errorf("use up the rates of the keys: %w", err)
+		}
+		return report{}, settle(ctx, t.Path)
+	})
+}
+
+// useUp runs jobs until a job of each key has started and all others wait.
+func useUp(ctx context.Context, t task, client *jobs.Client) error {
+	t.Concurrency = limitedKeys
+	var started atomic.Int64
+	runner, _, err := newRunner(client, t, jobs.Retention{}, func(int) { started.Add(1) })
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- runner.Run(running) }()
+	in := inspect.New(client)
+	for {
+		stats, err := in.Stats(ctx)
+		if err == nil && (started.Load() < limitedKeys || stats.Jobs[jobs.StatusScheduled] > 0) {
+			err = simulateWork(ctx, time.Second)
+			if err == nil {
+				continue
+			}
+		}
+		stop()
+		return errors.Join(err, <-ended)
+	}
+}
