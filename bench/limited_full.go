@@ -35,7 +35,7 @@ func workBeside(waiting func(running) int) func(context.Context, running) (figur
 	}
 }
 
-// besideFullKeys are compared in pairs.
+// besideFullKeys returns the lines of the workload, which are compared in pairs.
 func besideFullKeys() []variant {
 	return []variant{
 		{"empty table", workBeside(func(running) int { return 0 })},
@@ -43,7 +43,7 @@ func besideFullKeys() []variant {
 	}
 }
 
-// fullRole starts one job of each key, which uses up its rate.
+// fullRole adds the jobs, sets the limits of their keys, and starts one job of each key, which uses up its rate.
 func fullRole(ctx context.Context, t task, p *parent) (report, error) {
 	return withClient(ctx, t, p, func(client *jobs.Client) (report, error) {
 		kind := noop
@@ -84,8 +84,12 @@ func useUp(ctx context.Context, t task, client *jobs.Client) error {
 	for {
 		stats, err := in.Stats(ctx)
 		if err == nil && (started.Load() < limitedKeys || stats.Jobs[jobs.StatusScheduled] > 0) {
-			err = simulateWork(ctx, time.Second)
-			if err == nil {
+			select {
+			case err := <-ended:
+				return errors.Join(err, errors.New("the runner ended too early"))
+			case <-ctx.Done():
+				err = ctx.Err()
+			case <-time.After(time.Second):
 				continue
 			}
 		}

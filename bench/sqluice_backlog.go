@@ -52,7 +52,7 @@ FROM generate_series(1, CAST($2 AS BIGINT)) AS g, (SELECT CAST($1 AS BIGINT)) AS
 	return settlePostgres(ctx, conn)
 }
 
-// settle has the work that a database puts off done before a measurement.
+// settle does the later work of a database, so that no measurement meets it by chance.
 func settle(ctx context.Context, path string) error {
 	if !isPostgres(path) {
 		pool, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)")

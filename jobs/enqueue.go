@@ -26,7 +26,7 @@ type Receipt struct {
 	// Replaced is set, beside Existed, when that job now has the payload and the options of this enqueue: see [UniqueReplace].
 	Replaced bool
 
-	// Dropped says that no job was added, because as many of its limit key wait as may: see [OnFullDrop]. ID is then 0.
+	// Dropped says that no job was added, because the backlog of its limit key or queue is full: see [OnFullDrop]. ID is then 0.
 	Dropped bool
 }
 
@@ -160,7 +160,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 
 // inserter returns what inserts jobs that may have limit keys.
 func (c *Client) inserter() limits.Inserter {
-	return limits.Inserter{Bounded: c.kinds, Waits: c.scope().Tx == nil && !c.store.LocksRows()}
+	return limits.Inserter{Declared: c.kinds, Waits: c.scope().Tx == nil && !c.store.LocksRows()}
 }
 
 // insertWith adds a job that needs more than one statement: one with a key, an author, or a transaction of the caller's.
@@ -258,10 +258,13 @@ func (c *Client) addLimited(ctx context.Context, e *enqueue, job db.EnqueueJobPa
 		}
 		payload, err := b.payload(i)
 		if err == nil {
+			err = e.validate(payload) // a marshaler may return something else than before
+		}
+		if err == nil {
 			job.Payload, err = b.stored(payload)
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("payload %d: %w", i, err)
 		}
 		rows[i] = e.insert(job)
 	}

@@ -17,7 +17,7 @@ func newLimitDescs(desc func(name, help string, labels ...string) *prometheus.De
 		running: desc("sqluice_limit_running_jobs", "Running jobs of a kind that have a limit key.", "kind"),
 		waiting: desc("sqluice_limit_waiting_jobs", "Jobs of a kind that are due and wait for room in their limit.", "kind"),
 		keys:    desc("sqluice_limit_waiting_keys", "Limit keys of a kind with jobs that wait for room in their limit.", "kind"),
-		held:    desc("sqluice_limit_held_keys", "Limit keys of a kind whose jobs run in order and whose first job cannot start: it has failed, or is due later.", "kind"),
+		held:    desc("sqluice_limit_held_keys", "Limit keys of a kind with jobs that wait in order, and whose first job could not start when a claim last looked: it had failed, or was due later.", "kind"),
 		oldest:  desc("sqluice_limit_oldest_waiting_seconds", "How long the oldest job of a kind that waits for room in its limit has been due; 0 if there is none.", "kind"),
 	}
 }

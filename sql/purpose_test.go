@@ -149,7 +149,7 @@ func TestStatementsAgreeOnClaimable(t *testing.T) {
 
 // unlimited is the condition that no limit of a whole kind or queue holds a pending job.
 var unlimited = regexp.MustCompile(`/\* unlimited \*/ (NOT )?EXISTS \(SELECT 1 FROM sqluice_limits AS z WHERE z\.limit_key = '' AND z\.name IN \((.+), ([^ ]+)\)\s+` +
-	`AND \(z\.scope = 'queue' AND z\.name = (\S+) OR z\.scope <> 'queue' AND z\.name = (.+)\)\)`)
+	`AND \(z\.scope = 'queue' AND z\.name = (\S+) AND z\.running \+ z\.starts > 0 OR z\.scope <> 'queue' AND z\.name = (.+)\)\)`)
 
 // pausedKind finds each condition on the pauses of a kind.
 var pausedKind = regexp.MustCompile(`sqluice_pauses AS \w+ WHERE .*\.kind (?:IN \(''|= [^'])`)

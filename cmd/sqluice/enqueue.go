@@ -232,7 +232,7 @@ func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, op
 			return a.printJSON(answer)
 		}
 		if receipt.Dropped {
-			a.printError("as many jobs of the limit key or the queue wait as may: no job was added")
+			a.printError("the backlog of the limit key or queue is full: no job was added")
 			return nil
 		}
 		a.print("%d", receipt.ID)

@@ -122,7 +122,7 @@ func (a *app) enqueueRead(ctx context.Context, f *enqueueFlags, n int, enqueue f
 		ids = slices.DeleteFunc(ids, func(id int64) bool { return id == 0 })
 		a.printIDs(ids)
 		if dropped := len(added) - len(ids); dropped > 0 {
-			a.printError("%d of %d jobs were not added, as many of their limit key or queue wait as may", dropped, len(added))
+			a.printError("the backlog of a limit key or queue is full: %d of %d jobs were not added", dropped, len(added))
 		}
 		return nil
 	})

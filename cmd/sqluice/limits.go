@@ -21,7 +21,7 @@ func (a *app) limitsCommand() *cobra.Command {
 		Use:   "limits",
 		Short: "List the limits of running jobs and of starts; set and delete them",
 		Long: "limits lists the limits in force, with the jobs that they count: running ones, and waiting ones, which are due and have no\n" +
-			"room. A limit of a kind and (each) is for every key of the kind without a limit of its own, each by itself, and one of (all)\n" +
+			"room; of a queue all that are due. A limit of a kind and (each) is for every key of the kind without a limit of its own, each by itself, and one of (all)\n" +
 			"for all jobs of the kind together. One that was set counts before one that a program declares.",
 		GroupID: groupRun,
 		Args:    takesCommand(),

@@ -69,7 +69,7 @@ type CountLimitKeysRow struct {
 }
 
 // CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, the limit keys with waiting jobs, and those of them
-// whose jobs run in order and whose first job cannot start.
+// whose jobs run in order and whose first job could not start when a claim last looked.
 func (q *Queries) CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, error) {
 	rows, err := q.db.Query(ctx, countLimitKeys)
 	if err != nil {
@@ -96,8 +96,8 @@ func (q *Queries) CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, erro
 }
 
 const countQueueBacklog = `-- name: CountQueueBacklog :one
-SELECT CAST((SELECT COUNT(*) FROM (SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND p.queue = $1 LIMIT $2) AS a)
-     + (SELECT COUNT(*) FROM (SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND s.queue = $1 LIMIT $2) AS b)
+SELECT CAST((SELECT COUNT(*) FROM (SELECT 1 FROM sqluice_jobs AS p WHERE p.status = 'pending' AND p.queue = $1 LIMIT $2) AS a)
+     + (SELECT COUNT(*) FROM (SELECT 1 FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND s.queue = $1 LIMIT $2) AS b)
      + (SELECT COUNT(*) FROM (
            SELECT w.id FROM (
                SELECT r.kind, r.limit_key FROM sqluice_lanes AS r WHERE r.queue = $1 AND r.ready_at IS NOT NULL
@@ -117,7 +117,7 @@ type CountQueueBacklogParams struct {
 	N     int64  `json:"n"`
 }
 
-// CountQueueBacklog counts the jobs of a queue that have not started, up to n of each status.
+// CountQueueBacklog counts the jobs of a queue that have not started: up to n of each status, and so up to 3 n.
 func (q *Queries) CountQueueBacklog(ctx context.Context, arg CountQueueBacklogParams) (int64, error) {
 	row := q.db.QueryRow(ctx, countQueueBacklog, arg.Queue, arg.N)
 	var jobs int64

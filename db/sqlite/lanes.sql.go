@@ -113,14 +113,14 @@ func (q *Queries) ListLateLanes(ctx context.Context, arg ListLateLanesParams) ([
 const listParkedLanes = `-- name: ListParkedLanes :many
 SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l
 WHERE l.ready_at IS NULL
-  AND (l.kind, l.limit_key, l.queue) > (CAST(?1 AS TEXT) || '', CAST(?2 AS TEXT) || '', CAST(?3 AS TEXT) || '')
-ORDER BY l.kind, l.limit_key, l.queue LIMIT CAST(?4 AS BIGINT)
+  AND (l.queue, l.kind, l.limit_key) > (CAST(?1 AS TEXT) || '', CAST(?2 AS TEXT) || '', CAST(?3 AS TEXT) || '')
+ORDER BY l.queue, l.kind, l.limit_key LIMIT CAST(?4 AS BIGINT)
 `
 
 type ListParkedLanesParams struct {
+	AfterQueue string `json:"after_queue"`
 	AfterKind  string `json:"after_kind"`
 	AfterKey   string `json:"after_key"`
-	AfterQueue string `json:"after_queue"`
 	N          int64  `json:"n"`
 }
 
@@ -130,12 +130,12 @@ type ListParkedLanesRow struct {
 	Queue    string `json:"queue"`
 }
 
-// ListParkedLanes lists the first n lanes after one that wait for the end of a job, in the order of their names.
+// ListParkedLanes lists the first n lanes after one that wait for the end of a job, by queue, kind and key.
 func (q *Queries) ListParkedLanes(ctx context.Context, arg ListParkedLanesParams) ([]ListParkedLanesRow, error) {
 	rows, err := q.db.QueryContext(ctx, listParkedLanes,
+		arg.AfterQueue,
 		arg.AfterKind,
 		arg.AfterKey,
-		arg.AfterQueue,
 		arg.N,
 	)
 	if err != nil {

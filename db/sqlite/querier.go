@@ -74,9 +74,9 @@ type Querier interface {
 	// n of the same that have been due for longer, and n that tie with it but for the id.
 	CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (int64, error)
 	// CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, the limit keys with waiting jobs, and those of them
-	// whose jobs run in order and whose first job cannot start.
+	// whose jobs run in order and whose first job could not start when a claim last looked.
 	CountLimitKeys(ctx context.Context) ([]CountLimitKeysRow, error)
-	// CountQueueBacklog counts the jobs of a queue that have not started, up to n of each status.
+	// CountQueueBacklog counts the jobs of a queue that have not started: up to n of each status, and so up to 3 n.
 	CountQueueBacklog(ctx context.Context, arg CountQueueBacklogParams) (int64, error)
 	// CountRefusals counts the jobs that are set aside, by action, and says when the first of them is tried again.
 	CountRefusals(ctx context.Context) ([]CountRefusalsRow, error)
@@ -415,7 +415,7 @@ type Querier interface {
 	ListNewSchedules(ctx context.Context, arg ListNewSchedulesParams) ([]string, error)
 	// ListOverdueJobIDs lists up to n jobs that were to start by now, were not and are not set aside, the most overdue ones first.
 	ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error)
-	// ListParkedLanes lists the first n lanes after one that wait for the end of a job, in the order of their names.
+	// ListParkedLanes lists the first n lanes after one that wait for the end of a job, by queue, kind and key.
 	ListParkedLanes(ctx context.Context, arg ListParkedLanesParams) ([]ListParkedLanesRow, error)
 	// ListPauses lists what is paused, by queue: the queue itself, which has the kind '', before its kinds.
 	ListPauses(ctx context.Context) ([]Pause, error)

@@ -138,7 +138,7 @@ type LimitStats struct {
 	Kind    string `json:"kind"`
 	Running int64  `json:"running"`
 	Keys    int64  `json:"keys"` // the number of keys with waiting jobs
-	Held    int64  `json:"held"` // the number of these whose jobs run in order and whose first job cannot start: it has failed, or is due later
+	Held    int64  `json:"held"` // the number of these keys whose jobs run in order, and whose first job could not start when a claim last looked: it had failed, or was due later
 }
 
 // LimitStats returns the counts of each kind with running or waiting jobs that have limit keys, by kind. [Inspector.Counts] has the number of

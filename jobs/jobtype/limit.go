@@ -68,5 +68,5 @@ type LimitInfo struct {
 
 	// The jobs with the key, or with any key of the kind when it is empty, or those of the queue.
 	RunningJobs int `json:"running_jobs"`
-	WaitingJobs int `json:"waiting_jobs"` // due, and without room
+	WaitingJobs int `json:"waiting_jobs"` // due, and without room; of a queue all that are due
 }

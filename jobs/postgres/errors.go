@@ -244,9 +244,9 @@ func met(e *pgconn.PgError) bool {
 	return e.Code == codeSerialization || e.Code == codeDeadlock || outdated(e)
 }
 
-// outdated reports whether a migration has changed the types of a prepared statement's results or parameters since the connection prepared
-// it, or has made one of them again: the server refuses to run it. pgx prepares it again at its next use. The codes alone cover much else.
-// The messages are translated, but for that of an internal error, which any of several routines returns.
+// outdated reports whether a migration has changed or recreated a type of a prepared statement's results or parameters since the connection
+// prepared the statement: the server refuses to run it, and pgx prepares it again at its next use. The codes alone cover much else. Servers
+// translate messages, except those of internal errors, which come from several routines.
 func outdated(e *pgconn.PgError) bool {
 	switch e.Code {
 	case codeFeature:

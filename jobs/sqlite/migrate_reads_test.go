@@ -60,3 +60,20 @@ func TestSchemaReadWhileItChanges(t *testing.T) {
 		read("a migration undone", func() { downTo(store, have) }, have)
 	}
 }
+
+// A store that is open while another one migrates obeys the new rules of the tables.
+func TestRulesAfterAMigration(t *testing.T) {
+	store, client := queue(t)
+	_, err := store.Migrations().MigrateDown(t.Context())
+	must(t, err)
+	old, err := Open(t.Context(), store.path)
+	must(t, err)
+	t.Cleanup(func() { must(t, old.Close()) })
+	err = jobs.New(old).SetQueueLimit(t.Context(), "q", jobs.LimitValues{Depth: 1}) // reads the schema
+	if err == nil {
+		t.Error("the schema before has room for the depth of a queue")
+	}
+	_, err = client.Migrate(t.Context())
+	must(t, err)
+	must(t, jobs.New(old).SetQueueLimit(t.Context(), "q", jobs.LimitValues{Depth: 1}))
+}

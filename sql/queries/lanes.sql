@@ -12,11 +12,11 @@ WHERE (l.kind, l.limit_key, l.queue) > (CAST(@after_kind AS TEXT) || '', CAST(@a
 ORDER BY l.kind, l.limit_key, l.queue LIMIT CAST(@n AS BIGINT);
 
 -- name: ListParkedLanes :many
--- ListParkedLanes lists the first n lanes after one that wait for the end of a job, in the order of their names.
+-- ListParkedLanes lists the first n lanes after one that wait for the end of a job, by queue, kind and key.
 SELECT l.kind, l.limit_key, l.queue FROM sqluice_lanes AS l
 WHERE l.ready_at IS NULL
-  AND (l.kind, l.limit_key, l.queue) > (CAST(@after_kind AS TEXT) || '', CAST(@after_key AS TEXT) || '', CAST(@after_queue AS TEXT) || '')
-ORDER BY l.kind, l.limit_key, l.queue LIMIT CAST(@n AS BIGINT);
+  AND (l.queue, l.kind, l.limit_key) > (CAST(@after_queue AS TEXT) || '', CAST(@after_kind AS TEXT) || '', CAST(@after_key AS TEXT) || '')
+ORDER BY l.queue, l.kind, l.limit_key LIMIT CAST(@n AS BIGINT);
 
 -- name: ListLateLanes :many
 -- ListLateLanes lists up to n keys with lanes that are ready only after a time.

@@ -14,7 +14,7 @@ ORDER BY u.limit_key LIMIT CAST(@n AS BIGINT);
 
 -- name: CountLimitKeys :many
 -- CountLimitKeys counts by kind, in several rows each, the running jobs with a limit key, the limit keys with waiting jobs, and those of them
--- whose jobs run in order and whose first job cannot start.
+-- whose jobs run in order and whose first job could not start when a claim last looked.
 SELECT r.kind, COUNT(*) AS running, CAST(0 AS BIGINT) AS keys, CAST(0 AS BIGINT) AS held
 FROM sqluice_jobs AS r WHERE r.limit_key IS NOT NULL AND r.status = 'running' GROUP BY r.kind
 UNION ALL

@@ -47,7 +47,7 @@ type Inserted struct {
 	ID       int64 // the id of the inserted job, or of the job that has the row's unique key or request id
 	Existed  bool
 	Replaced bool // that job got the payload and the options of the row
-	Dropped  bool // nothing was inserted: the backlog of its limit key is full
+	Dropped  bool // nothing was inserted: the backlog of its limit key or queue is full
 
 	Cancelled int64 // the running job that the row asked to end, or 0
 }

@@ -41,7 +41,7 @@ func (n Name) checkSet(v jobtype.LimitValues) error {
 	case v.Weight > 0 && n.Scope != ScopeKind:
 		return jobtype.NewInvalidError("weight of the limit", strconv.Itoa(v.Weight), "be 0: only the keys of a kind have weights")
 	case v.Depth > 0 && n.Scope == ScopeTotal:
-		return jobtype.NewInvalidError("depth of the limit", strconv.Itoa(v.Depth), "be 0: the jobs of a key and those of a queue have a bound of those that have not started, and not a whole kind")
+		return jobtype.NewInvalidError("depth of the limit", strconv.Itoa(v.Depth), "be 0: a key or a queue can have a depth, and not a whole kind")
 	case v.Ordered && n.Scope != ScopeKind:
 		return jobtype.NewInvalidError("order of the limit", "", "not be given: only the jobs of a key of a kind have an order")
 	}

@@ -27,16 +27,15 @@ type backlog struct {
 	drops       bool
 }
 
-// Bounded tells which backlogs are bounded: other jobs cost no statement.
-type Bounded interface {
-	// IsBounded reports whether a limit of a kind bounds the backlogs of its keys, and IsQueueBounded whether one bounds that of a queue.
-	IsBounded(kind string) bool
-	IsQueueBounded(queue string) bool
+// Declared has the kinds and queues with bounded backlogs. The jobs of other ones cost no statement.
+type Declared interface {
+	IsBounded(kind string) bool       // a limit of the kind bounds the backlogs of its keys
+	IsQueueBounded(queue string) bool // a limit of the queue bounds its backlog
 }
 
 // Inserter inserts jobs, some of them with limit keys, or of queues with bounded backlogs.
 type Inserter struct {
-	Bounded Bounded
+	Declared Declared
 
 	// Waits has a due job with a limit key wait at once, with its lane ready, as in a short transaction of the client's own. Otherwise a promotion
 	// makes it wait. So it is on PostgreSQL: there the entries of started jobs stay at the front of the index of waiting ones until others are
@@ -66,7 +65,7 @@ func (in Inserter) InsertAll(ctx context.Context, q db.Querier, rows []lifecycle
 func (in Inserter) insert(
 	ctx context.Context, q db.Querier, rows []lifecycle.Row, insert func([]lifecycle.Row) ([]lifecycle.Inserted, error),
 ) ([]lifecycle.Inserted, error) {
-	dropped, err := admit(ctx, q, rows, in.Bounded)
+	dropped, err := admit(ctx, q, rows, in.Declared)
 	if err != nil {
 		return nil, err
 	}
@@ -99,17 +98,21 @@ func (in Inserter) insert(
 }
 
 // admit returns which rows must be dropped. A row for which a job exists already is neither dropped nor refused. Rows of other transactions
-// do not count before their commit: it locks nothing.
-func admit(ctx context.Context, q db.Querier, rows []lifecycle.Row, bounded Bounded) (dropped map[int]bool, err error) {
-	ofKeys, err := backlogs(ctx, q, rows, bounded)
+// do not count before their commit: it locks nothing. Nothing is dropped or refused in a database that is closed by a move.
+func admit(ctx context.Context, q db.Querier, rows []lifecycle.Row, declared Declared) (dropped map[int]bool, err error) {
+	ofKeys, err := backlogs(ctx, q, rows, declared)
 	if err != nil {
 		return nil, err
 	}
-	ofQueues, err := queueBacklogs(ctx, q, rows, bounded)
+	ofQueues, err := queueBacklogs(ctx, q, rows, declared)
 	if err != nil || len(ofKeys)+len(ofQueues) == 0 {
 		return nil, err
 	}
+	if err := lifecycle.CheckOpen(ctx, q); err != nil {
+		return nil, err
+	}
 	dropped = map[int]bool{}
+	admitted := names{}
 	for i, row := range rows {
 		of := []*backlog{ofQueues[row.Queue]}
 		if row.LimitKey != nil {
@@ -123,7 +126,7 @@ func admit(ctx context.Context, q db.Querier, rows []lifecycle.Row, bounded Boun
 		if err != nil {
 			return nil, err
 		}
-		if exists {
+		if exists || admitted.has(row) {
 			continue
 		}
 		full := slices.IndexFunc(of, func(b *backlog) bool { return b.room == 0 })
@@ -132,6 +135,7 @@ func admit(ctx context.Context, q db.Querier, rows []lifecycle.Row, bounded Boun
 			for _, b := range of {
 				b.room--
 			}
+			admitted.add(row)
 		case of[full].drops:
 			dropped[i] = true
 		case of[full] == ofQueues[row.Queue]:
@@ -143,12 +147,37 @@ func admit(ctx context.Context, q db.Querier, rows []lifecycle.Row, bounded Boun
 	return dropped, nil
 }
 
+// names holds the unique keys and request ids of rows, with their kinds.
+type names map[[3]string]bool
+
+// of returns the names of a row.
+func (names) of(row lifecycle.Row) (list [][3]string) {
+	if row.UniqueKey != nil {
+		list = append(list, [3]string{row.Kind, "unique key", *row.UniqueKey})
+	}
+	if row.RequestID != nil {
+		list = append(list, [3]string{row.Kind, "request id", *row.RequestID})
+	}
+	return list
+}
+
+func (n names) add(row lifecycle.Row) {
+	for _, name := range n.of(row) {
+		n[name] = true
+	}
+}
+
+// has reports whether a row has a name of an earlier one.
+func (n names) has(row lifecycle.Row) bool {
+	return slices.ContainsFunc(n.of(row), func(name [3]string) bool { return n[name] })
+}
+
 // queueBacklogs returns the backlogs of the rows' queues that are bounded.
-func queueBacklogs(ctx context.Context, q db.Querier, rows []lifecycle.Row, bounded Bounded) (map[string]*backlog, error) {
+func queueBacklogs(ctx context.Context, q db.Querier, rows []lifecycle.Row, declared Declared) (map[string]*backlog, error) {
 	of := map[string]*backlog{}
 	seen := map[string]bool{}
 	for _, row := range rows {
-		if seen[row.Queue] || !bounded.IsQueueBounded(row.Queue) {
+		if seen[row.Queue] || !declared.IsQueueBounded(row.Queue) {
 			continue
 		}
 		seen[row.Queue] = true
@@ -168,11 +197,11 @@ func queueBacklogs(ctx context.Context, q db.Querier, rows []lifecycle.Row, boun
 }
 
 // backlogs returns the backlogs of the rows' limit keys that are bounded.
-func backlogs(ctx context.Context, q db.Querier, rows []lifecycle.Row, bounded Bounded) (map[key]*backlog, error) {
+func backlogs(ctx context.Context, q db.Querier, rows []lifecycle.Row, declared Declared) (map[key]*backlog, error) {
 	seen := map[key]bool{}
 	var list []key
 	for _, row := range rows {
-		if row.LimitKey == nil || !bounded.IsBounded(row.Kind) {
+		if row.LimitKey == nil || !declared.IsBounded(row.Kind) {
 			continue
 		}
 		if k := (key{row.Kind, *row.LimitKey}); !seen[k] {

@@ -15,6 +15,8 @@ var depthTests = []test{
 	{"ByName", testDepthByName},
 	{"WithUniqueKeys", testDepthUnique},
 	{"InATransaction", testDepthInTx},
+	{"TwiceInOneCall", testDepthTwice},
+	{"OfAClosedQueue", testDepthClosed},
 	{"OfAQueue", testDepthOfQueue},
 	{"OfAQueueWithKeys", testDepthOfQueueWithKeys},
 	{"OfAQueueInManyWays", testDepthOfQueueInManyWays},
@@ -136,6 +138,32 @@ func testDepthUnique(f *fixture) {
 	want(f, "the receipt of a request id", again, jobs.Receipt{ID: second.ID, Existed: true})
 	_, err = kind.Enqueue(f.ctx, f.client, "t", jobs.Unique("another"))
 	f.wantFull(err, "t", 2)
+}
+
+// Of two items of one call with one name the second finds the first, and takes no place.
+func testDepthTwice(f *fixture) {
+	f.setDepth(jobs.LimitValues{Depth: 2})
+	unique := jobs.NewItem("k", nil, jobs.LimitKey("t"), jobs.Unique("u"))
+	request := jobs.NewItem("k", nil, jobs.LimitKey("t"), jobs.RequestID("r"))
+	receipts, err := f.client.EnqueueItems(f.ctx, []jobs.Item{unique, unique, request, request})
+	f.must(err)
+	for i, existed := range []bool{false, true, false, true} {
+		want(f, "an item existed", receipts[i].Existed, existed)
+	}
+	want(f, "jobs", f.waitingJobs(), 2)
+}
+
+// In a database that is closed by a move an enqueue beyond the depth is refused as any other.
+func testDepthClosed(f *fixture) {
+	f.setDepth(jobs.LimitValues{Depth: 1, OnFull: jobs.OnFullDrop})
+	f.must(f.client.SetQueueLimit(f.ctx, "q", jobs.LimitValues{Depth: 1}))
+	f.enqueue("k")
+	f.enqueue("other", jobs.Queue("q"))
+	f.closeQueue()
+	_, err := f.client.Enqueue(f.ctx, "k", nil)
+	f.wantMoved("an enqueue beyond the depth of a key", err)
+	_, err = f.client.Enqueue(f.ctx, "other", nil, jobs.Queue("q"))
+	f.wantMoved("an enqueue beyond the depth of a queue", err)
 }
 
 // A refused enqueue leaves the caller's transaction as it is, and its own jobs count.

@@ -35,9 +35,9 @@ CROSS JOIN LATERAL (
 GROUP BY 1, 2;
 
 -- name: CountQueueBacklog :one
--- CountQueueBacklog counts the jobs of a queue that have not started, up to n of each status.
-SELECT CAST((SELECT COUNT(*) FROM (SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND p.queue = @queue LIMIT @n) AS a)
-     + (SELECT COUNT(*) FROM (SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND s.queue = @queue LIMIT @n) AS b)
+-- CountQueueBacklog counts the jobs of a queue that have not started: up to n of each status, and so up to 3 n.
+SELECT CAST((SELECT COUNT(*) FROM (SELECT 1 FROM sqluice_jobs AS p WHERE p.status = 'pending' AND p.queue = @queue LIMIT @n) AS a)
+     + (SELECT COUNT(*) FROM (SELECT 1 FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND s.queue = @queue LIMIT @n) AS b)
      + (SELECT COUNT(*) FROM (
            SELECT w.id FROM (
                SELECT r.kind, r.limit_key FROM sqluice_lanes AS r WHERE r.queue = @queue AND r.ready_at IS NOT NULL
