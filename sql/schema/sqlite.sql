@@ -460,7 +460,7 @@ CREATE INDEX sqluice_jobs_user ON sqluice_jobs (user_id, id) WHERE user_id IS NO
 
 CREATE INDEX sqluice_lanes_next ON sqluice_lanes (queue, kind, ready_at) WHERE ready_at IS NOT NULL;
 
-CREATE INDEX sqluice_lanes_parked ON sqluice_lanes (kind, limit_key, queue) WHERE ready_at IS NULL;
+CREATE INDEX sqluice_lanes_parked ON sqluice_lanes (queue, kind, limit_key) WHERE ready_at IS NULL;
 
 CREATE INDEX sqluice_lanes_ready ON sqluice_lanes (queue, kind, priority DESC, ready_at) WHERE ready_at IS NOT NULL;
 
