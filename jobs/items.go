@@ -70,15 +70,12 @@ func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Receipt, err
 			return nil, fmt.Errorf("enqueue %d items: %w", len(items), jobtype.NewInvalidError("item", strconv.Itoa(i), "be made with Kind.Item or NewItem, and not the zero Item"))
 		}
 	}
-	if len(items) == 0 {
-		return nil, nil
-	}
-	if err := c.refresh(ctx); err != nil {
-		return nil, fmt.Errorf("enqueue %d items: %w", len(items), err)
-	}
 	receipts := make([]Receipt, len(items))
 	items = slices.Clone(items)
 	for i, item := range items { // they can be used again
+		if err := c.refresh(ctx); err != nil {
+			return nil, fmt.Errorf("enqueue %d items: %w", len(items), err)
+		}
 		if item.job.isSettled() && c.around == nil { // otherwise the item itself would change
 			continue
 		}

@@ -15,8 +15,8 @@ func (c *Client) refresh(ctx context.Context) error {
 	return c.scope().ReadBeside(ctx, c.kinds.Read)
 }
 
-// settle refreshes the settings. Then it sets the queue, the priority and the limit key of a job that leaves them to its kind: those that
-// programs declare, or the default ones.
+// settle refreshes the settings, and sets the queue, the priority and the limit key that the job lacks: the declared ones of its kind, or the
+// default.
 func (c *Client) settle(ctx context.Context, e *enqueue) error {
 	if err := c.refresh(ctx); err != nil || e.isSettled() {
 		return err
