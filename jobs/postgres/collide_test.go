@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -103,55 +105,44 @@ func testLongCompleteTx(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	opened, release := make(chan int64), make(chan struct{})
 	config := jobs.Config{Lease: 2 * time.Second, Queues: map[string]int{jobs.DefaultQueue: 3}}
-	again := jobs.Discard(errors.New("the first attempt was taken for lost, or its end failed"))
-	commits := func(ctx context.Context, job jobs.Job) error {
-		if job.Attempt > 1 {
-			return again
+	// inTx runs fn in a transaction, which ends even when the attempt is cancelled.
+	inTx := func(fn func(ctx context.Context, tx pgx.Tx, job jobs.Job) error) func(context.Context, jobs.Job) error {
+		return func(ctx context.Context, job jobs.Job) error {
+			if job.Attempt > 1 {
+				return jobs.Discard(errors.New("the first attempt was taken for lost, or its end failed"))
+			}
+			return pgx.BeginFunc(context.WithoutCancel(ctx), store.conns.pool, func(tx pgx.Tx) error { return fn(ctx, tx, job) })
 		}
-		tx, err := store.conns.pool.Begin(ctx)
-		if err != nil {
-			return err
-		}
+	}
+	completes := func(ctx context.Context, tx pgx.Tx, job jobs.Job) error {
 		if err := jobs.CompleteTx(ctx, Tx(tx), job, nil); err != nil {
-			return errors.Join(err, tx.Rollback(ctx))
+			return err
 		}
 		opened <- job.ID
 		<-release
-		return tx.Commit(context.WithoutCancel(ctx))
+		return nil
 	}
-	rollsBack := func(ctx context.Context, job jobs.Job) error {
-		if job.Attempt > 1 {
-			return again
-		}
-		tx, err := store.conns.pool.Begin(ctx)
-		if err != nil {
+	// It holds the row beyond the end that is rolled back, and renews the lease before others see the row again: between a plain
+	// rollback and the attempt's end a rescuer may take the job. The handler then determines the attempt's end.
+	rollsBack := func(ctx context.Context, tx pgx.Tx, job jobs.Job) error {
+		if _, err := tx.Exec(ctx, sqlFile(t, "lock_job"), job.ID); err != nil {
 			return err
-		}
-		// It holds the row beyond what is rolled back, and renews the lease before others see the row again: between a
-		// plain rollback and the attempt's end a rescuer may take the job.
-		_, err = tx.Exec(ctx, sqlFile(t, "lock_job"), job.ID)
-		if err != nil {
-			return errors.Join(err, tx.Rollback(ctx))
 		}
 		undone, err := tx.Begin(ctx)
 		if err != nil {
-			return errors.Join(err, tx.Rollback(ctx))
+			return err
 		}
-		if err := jobs.CompleteTx(ctx, Tx(undone), job, nil); err != nil {
-			return errors.Join(err, tx.Rollback(ctx))
+		if err := completes(ctx, undone, job); err != nil {
+			return err
 		}
-		opened <- job.ID
-		<-release
 		ctx = context.WithoutCancel(ctx)
 		if err := undone.Rollback(ctx); err != nil {
-			return errors.Join(err, tx.Rollback(ctx))
+			return err
 		}
-		if _, err = tx.Exec(ctx, sqlFile(t, "renew_lease"), job.ID); err != nil {
-			return errors.Join(err, tx.Rollback(ctx))
-		}
-		return tx.Commit(ctx) // and the handler determines the attempt's end
+		_, err = tx.Exec(ctx, sqlFile(t, "renew_lease"), job.ID)
+		return err
 	}
-	stop := work(t, client, config, handlers{"committed": commits, "rolled back": rollsBack, "k": nothing})
+	stop := work(t, client, config, handlers{"committed": inTx(completes), "rolled back": inTx(rollsBack), "k": nothing})
 	// A worker that would take the jobs if they were lost.
 	_, rival := open(t, url)
 	work(t, rival, jobs.Config{Queues: map[string]int{"other": 1}}, handlers{"other": nothing})
