@@ -24,15 +24,20 @@ const (
 	totalRunning = 50
 )
 
-// drainLimited drains jobs under limits, without prefetch: limited jobs are never prefetched.
+// drainLimited drains jobs under limits.
 func drainLimited(limit string, slots int) func(context.Context, running) (figures, error) {
+	return runLimited(roleDrain, limit, slots)
+}
+
+// runLimited runs jobs under limits by a role, without prefetch: limited jobs are never prefetched.
+func runLimited(role, limit string, slots int) func(context.Context, running) (figures, error) {
 	return func(ctx context.Context, r running) (figures, error) {
 		fill := r.task(roleLimited)
 		fill.Limit = limit
 		if err := r.prepare(ctx, fill); err != nil {
 			return figures{}, err
 		}
-		t := r.task(roleDrain)
+		t := r.task(role)
 		t.Ahead, t.Concurrency, t.Limit = -1, slots, limit
 		return r.drain(ctx, 1, t)
 	}

@@ -15,31 +15,19 @@ import (
 // roleFull adds t.Jobs jobs that wait, of 1,000 keys whose limits have no room for a day.
 const roleFull = "full keys"
 
-// workBeside has a worker run jobs of 1,000 keys of 2 beside a number of jobs that wait for other keys of their kind.
-func workBeside(waiting func(running) int) func(context.Context, running) (figures, error) {
-	return func(ctx context.Context, r running) (figures, error) {
-		if others := r.task(roleFull); waiting(r) > 0 {
-			others.Jobs = waiting(r)
+// besideFullKeys returns the lines of the workload, which are compared in pairs. A drain would wait for the jobs of full keys.
+func besideFullKeys() []variant {
+	work := runLimited(roleWork, limitKeys, 200)
+	return []variant{
+		{"empty table", work},
+		{"beside waiting jobs of full keys", func(ctx context.Context, r running) (figures, error) {
+			others := r.task(roleFull)
+			others.Jobs = r.backlog
 			if err := r.prepare(ctx, others); err != nil {
 				return figures{}, err
 			}
-		}
-		fill := r.task(roleLimited)
-		fill.Limit = limitKeys
-		if err := r.prepare(ctx, fill); err != nil {
-			return figures{}, err
-		}
-		t := r.task(roleWork)
-		t.Ahead, t.Concurrency = -1, 200
-		return r.drain(ctx, 1, t)
-	}
-}
-
-// besideFullKeys returns the lines of the workload, which are compared in pairs.
-func besideFullKeys() []variant {
-	return []variant{
-		{"empty table", workBeside(func(running) int { return 0 })},
-		{"beside waiting jobs of full keys", workBeside(func(r running) int { return r.backlog })},
+			return work(ctx, r)
+		}},
 	}
 }
 

@@ -30,10 +30,14 @@ func finishedRole(ctx context.Context, t task, p *parent) (report, error) {
 }
 
 func addFinished(ctx context.Context, t task) error {
+	add := addFinishedSQLite
 	if isPostgres(t.Path) {
-		return addFinishedPostgres(ctx, t)
+		add = addFinishedPostgres
 	}
-	return addFinishedSQLite(ctx, t)
+	if err := add(ctx, t); err != nil {
+		return err
+	}
+	return settle(ctx, t.Path)
 }
 
 func addFinishedPostgres(ctx context.Context, t task) error {
@@ -46,10 +50,7 @@ func addFinishedPostgres(ctx context.Context, t task) error {
 INSERT INTO sqluice_jobs (kind, payload, status, attempt, worker_id, run_after, created_at, updated_at, started_at, finished_at)
 SELECT 'noop', json_build_object('n', g, 'pad', repeat('x', CAST($3 AS INTEGER)))::text, 'done', 1, 1, t, t, t, t, t
 FROM generate_series(1, CAST($2 AS BIGINT)) AS g, (SELECT CAST($1 AS BIGINT)) AS n (t)`, time.Now().UnixMicro(), t.Jobs, t.Size)
-	if err != nil {
-		return err
-	}
-	return settlePostgres(ctx, conn)
+	return err
 }
 
 // settle does the later work of a database, so that no measurement meets it by chance.
@@ -60,7 +61,8 @@ func settle(ctx context.Context, path string) error {
 			return err
 		}
 		defer pool.Close()
-		return settleSQLite(ctx, pool)
+		_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // the rest of a WAL is not part of a steady state
+		return err
 	}
 	conn, err := pgx.Connect(ctx, path)
 	if err != nil {
@@ -68,12 +70,6 @@ func settle(ctx context.Context, path string) error {
 	}
 	defer conn.Close(ctx)
 	return settlePostgres(ctx, conn)
-}
-
-// settleSQLite empties the WAL: its rest is not part of a steady state.
-func settleSQLite(ctx context.Context, pool *sql.DB) error {
-	_, err := pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	return err
 }
 
 // settlePostgres does the later work of autovacuum and the checkpointer after that many rows. A drain of a second that
@@ -97,8 +93,5 @@ INSERT INTO sqluice_jobs (kind, payload, status, attempt, worker_id, run_after, 
 WITH RECURSIVE numbers (g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM numbers WHERE g < ?2)
 SELECT 'noop', json_object('n', g, 'pad', printf('%.*c', ?3, 'x')), 'done', 1, 1, ?1, ?1, ?1, ?1, ?1 FROM numbers`,
 		time.Now().UnixMicro(), t.Jobs, t.Size)
-	if err != nil {
-		return err
-	}
-	return settleSQLite(ctx, pool)
+	return err
 }
