@@ -131,8 +131,9 @@ DELETE FROM sqluice_lanes AS t USING (
         SELECT i.kind, i.limit_key, i.queue FROM sqluice_lanes AS i
         WHERE i.kind = m.key AND i.limit_key = e.value AND i.queue = $2
           AND NOT EXISTS (
-            SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'waiting' AND j.kind = i.kind
-              AND j.limit_key = i.limit_key AND j.queue = i.queue LIMIT 1 OFFSET 0)
+            SELECT 1 FROM sqluice_jobs AS j
+            WHERE j.status = 'waiting' AND (j.kind, j.limit_key, j.queue) >= (i.kind, i.limit_key, i.queue) AND (j.kind, j.limit_key, j.queue) <= (i.kind, i.limit_key, i.queue)
+            ORDER BY j.kind, j.limit_key, j.queue LIMIT 1 OFFSET 0)
         OFFSET 0
     ) AS l
 ) AS u WHERE t.kind = u.kind AND t.limit_key = u.limit_key AND t.queue = u.queue
@@ -238,7 +239,7 @@ CROSS JOIN LATERAL (
     WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST($3 AS BIGINT) AND i.held = 0
       AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j
-        WHERE j.status = 'waiting' AND j.kind = i.kind AND j.limit_key = i.limit_key AND j.queue = i.queue
+        WHERE j.status = 'waiting' AND (j.kind, j.limit_key, j.queue) >= (i.kind, i.limit_key, i.queue) AND (j.kind, j.limit_key, j.queue) <= (i.kind, i.limit_key, i.queue)
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($4 AS BIGINT) LIMIT 1 OFFSET 0)
         LIMIT 1 OFFSET 0)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind = '')
@@ -356,9 +357,9 @@ const listLaneJobs = `-- name: ListLaneJobs :many
 SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_each(CAST(CAST($1 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = $2
+    WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (m.key, e.value, $2) AND (i.kind, i.limit_key, i.queue) <= (m.key, e.value, $2)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
-    ORDER BY i.priority DESC, i.run_after, i.id LIMIT $4
+    ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT $4
 ) AS j
 ORDER BY j.priority DESC, j.run_after, j.id
 `
@@ -579,9 +580,9 @@ const lockLaneJobs = `-- name: LockLaneJobs :many
 SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_each(CAST(CAST($1 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = $2
+    WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (m.key, e.value, $2) AND (i.kind, i.limit_key, i.queue) <= (m.key, e.value, $2)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
-    ORDER BY i.priority DESC, i.run_after, i.id LIMIT $4
+    ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT $4
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS j
 ORDER BY j.priority DESC, j.run_after, j.id
@@ -1066,8 +1067,8 @@ SELECT e.value->>0, e.value->>1, CAST($1 AS TEXT), j.priority, CAST(e.value->>2 
 FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.priority FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND i.limit_key = e.value->>1 AND i.queue = $1
-    ORDER BY i.priority DESC, i.run_after, i.id LIMIT 1
+    WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (e.value->>0, e.value->>1, $1) AND (i.kind, i.limit_key, i.queue) <= (e.value->>0, e.value->>1, $1)
+    ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT 1
 ) AS j
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held
 `
@@ -1147,12 +1148,13 @@ UPDATE sqluice_jobs SET updated_at = $1, status = 'running', attempt = attempt +
 WHERE id = ANY (ARRAY(
     SELECT j.id FROM jsonb_each(CAST(CAST($4 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
     CROSS JOIN LATERAL (
-        SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = $5 AND i.priority >= CAST($6 AS BIGINT)
+        SELECT i.id, CAST(CASE WHEN i.priority >= CAST($5 AS BIGINT) THEN 1 ELSE 0 END AS BIGINT) AS starts FROM sqluice_jobs AS i
+        WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (m.key, e.value, $6) AND (i.kind, i.limit_key, i.queue) <= (m.key, e.value, $6)
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > $1 LIMIT 1 OFFSET 0)
-        ORDER BY i.priority DESC, i.run_after, i.id LIMIT $7
+        ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT $7
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS j
+    WHERE j.starts = 1
 ))
 RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at, CAST(limit_key AS TEXT) AS limit_key
@@ -1163,8 +1165,8 @@ type StartLaneJobsParams struct {
 	WorkerID   int64  `json:"worker_id"`
 	LeaseUntil int64  `json:"lease_until"`
 	Keys       string `json:"keys"`
-	Queue      string `json:"queue"`
 	Least      int64  `json:"least"`
+	Queue      string `json:"queue"`
 	N          int64  `json:"n"`
 }
 
@@ -1197,8 +1199,8 @@ func (q *Queries) StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([
 		arg.WorkerID,
 		arg.LeaseUntil,
 		arg.Keys,
-		arg.Queue,
 		arg.Least,
+		arg.Queue,
 		arg.N,
 	)
 	if err != nil {

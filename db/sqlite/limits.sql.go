@@ -1116,7 +1116,7 @@ WHERE id IN (
     SELECT j.id FROM json_each(CAST(?4 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
     CROSS JOIN sqluice_jobs AS j ON j.id IN (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = ?5 AND i.priority >= CAST(?6 AS BIGINT)
+        WHERE i.status = 'waiting' AND i.priority >= CAST(?5 AS BIGINT) AND i.kind = m.key AND i.limit_key = e.value AND i.queue = ?6
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > ?1 LIMIT 1 OFFSET 0)
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(?7 AS BIGINT)
     )
@@ -1130,8 +1130,8 @@ type StartLaneJobsParams struct {
 	WorkerID   int64  `json:"worker_id"`
 	LeaseUntil int64  `json:"lease_until"`
 	Keys       string `json:"keys"`
-	Queue      string `json:"queue"`
 	Least      int64  `json:"least"`
+	Queue      string `json:"queue"`
 	N          int64  `json:"n"`
 }
 
@@ -1164,8 +1164,8 @@ func (q *Queries) StartLaneJobs(ctx context.Context, arg StartLaneJobsParams) ([
 		arg.WorkerID,
 		arg.LeaseUntil,
 		arg.Keys,
-		arg.Queue,
 		arg.Least,
+		arg.Queue,
 		arg.N,
 	)
 	if err != nil {

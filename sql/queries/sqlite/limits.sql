@@ -228,7 +228,7 @@ WHERE id IN (
     SELECT j.id FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
     CROSS JOIN sqluice_jobs AS j ON j.id IN (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue AND i.priority >= CAST(@least AS BIGINT)
+        WHERE i.status = 'waiting' AND i.priority >= CAST(@least AS BIGINT) AND i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > @now LIMIT 1 OFFSET 0)
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
     )

@@ -1,0 +1,39 @@
+package sql_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The jobs of a lane are found in their order, and not sorted: there may be a million of them. Two indexes have their key, and where the
+// server knows nothing of the table, it takes the one of fewer levels.
+func TestJobsOfLanesAreReadInOrder(t *testing.T) {
+	pool, _ := postgresEngine(t).at(t, 0)
+	pool.SetMaxOpenConns(1) // the settings belong to a connection
+	mustExec(t, pool, `ALTER TABLE sqluice_jobs SET (autovacuum_enabled = off)`)
+	for _, setting := range []string{"enable_seqscan = off", "enable_bitmapscan = off", "jit = off", "plan_cache_mode = force_generic_plan"} {
+		mustExec(t, pool, `SET `+setting)
+	}
+	names := []string{"DeleteEmptyLanes", "HasWaitingJobs", "ListLaneJobs", "LockLaneJobs", "SetLanes", "StartLaneJobs"}
+	from := 1
+	for _, n := range []int{1, 100, 3_000, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 80_000} {
+		mustExec(t, pool, fmt.Sprintf(`INSERT INTO sqluice_jobs (kind, limit_key, status, run_after) SELECT 'mail', '', 'waiting', 100000000000000 + i FROM generate_series(%d, %d) AS n (i)`, from, n))
+		from = n + 1
+		found := 0
+		for _, s := range statements(t, "postgres") {
+			if !slices.Contains(names, s.Name) {
+				continue
+			}
+			found++
+			plan := strings.Join(postgresPlan(t, pool, s), "\n")
+			if !strings.Contains(plan, "using sqluice_jobs_lane ") || strings.Contains(plan, "sqluice_jobs_sequence") {
+				t.Errorf("with %d jobs, %s does not read the jobs of a lane in their order:\n%s", n, s.Name, plan)
+			}
+		}
+		if found != len(names) {
+			t.Fatalf("%d of %d statements exist: keep the list true", found, len(names))
+		}
+	}
+}
