@@ -97,7 +97,7 @@ generated: ## Fail when generated code is not what the SQL gives, or sqlc vet fi
 	for recipe in $(RECIPES); do $(SQLC) diff -f $$recipe || exit 1; done
 	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres" "$$dir/jobs/sqlite" "$$dir/internal/test/costs"; \
 	cp -R db/sqlite db/sqliteonly db/postgres "$$dir/db/"; go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
-	for file in db/types.go db/convert.go jobs/sqlite/convert.go db/timed.go jobs/postgres/queries.go db/postgres/texts.go jobs/postgres/queued.go db/sqlite/texts.go db/sqliteonly/texts.go jobs/sqlite/listed.go internal/test/costs/counted_test.go; do \
+	for file in db/types.go db/calls.go db/convert.go jobs/sqlite/convert.go db/timed.go jobs/postgres/queries.go db/postgres/texts.go jobs/postgres/queued.go db/sqlite/texts.go db/sqliteonly/texts.go jobs/sqlite/listed.go internal/test/costs/counted_test.go; do \
 		diff -u "$$file" "$$dir/$$file" || { echo "$$file is not up to date: run make generate"; exit 1; }; \
 	done
 

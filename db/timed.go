@@ -237,6 +237,13 @@ func (q timed) CountRefusals(ctx context.Context) ([]CountRefusalsRow, error) {
 	return value, err
 }
 
+func (q timed) CountRoom(ctx context.Context, arg CountRoomParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.CountRoom(ctx, arg)
+	q.hook("CountRoom", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) CountRunningJobsInQueue(ctx context.Context, arg string) ([]CountRunningJobsInQueueRow, error) {
 	began := time.Now()
 	value, err := q.own.CountRunningJobsInQueue(ctx, arg)
@@ -255,13 +262,6 @@ func (q timed) CountWaitingJobs(ctx context.Context, arg CountWaitingJobsParams)
 	began := time.Now()
 	value, err := q.own.CountWaitingJobs(ctx, arg)
 	q.hook("CountWaitingJobs", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) CountWholeLimits(ctx context.Context, arg CountWholeLimitsParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.CountWholeLimits(ctx, arg)
-	q.hook("CountWholeLimits", time.Since(began), err)
 	return value, err
 }
 

@@ -36,11 +36,11 @@ type (
 	CountLimitKeysRow              = sqlite.CountLimitKeysRow
 	CountQueueBacklogParams        = sqlite.CountQueueBacklogParams
 	CountRefusalsRow               = sqlite.CountRefusalsRow
+	CountRoomParams                = sqlite.CountRoomParams
 	CountRunningJobsInQueueRow     = sqlite.CountRunningJobsInQueueRow
 	CountRunningJobsPerWorkerRow   = sqlite.CountRunningJobsPerWorkerRow
 	CountWaitingJobsParams         = sqlite.CountWaitingJobsParams
 	CountWaitingJobsRow            = sqlite.CountWaitingJobsRow
-	CountWholeLimitsParams         = sqlite.CountWholeLimitsParams
 	Declaration                    = sqlite.Declaration
 	DeclareParams                  = sqlite.DeclareParams
 	DeclareRetentionParams         = sqlite.DeclareRetentionParams

@@ -105,23 +105,42 @@ func (q *Queries) CloseLimitKey(ctx context.Context, arg CloseLimitKeyParams) er
 	return err
 }
 
-const countWholeLimits = `-- name: CountWholeLimits :one
-SELECT COUNT(*) AS limits FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value))
-    OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS q (value)))
+const countRoom = `-- name: CountRoom :one
+SELECT CAST((
+    SELECT COUNT(*) FROM sqluice_limits AS z
+    WHERE z.limit_key = '' AND z.running + z.starts > 0
+      AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value))
+        OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS q (value)))
+) + (
+    SELECT COUNT(*) FROM (
+        SELECT l.kind FROM jsonb_each(CAST(CAST($3 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
+        CROSS JOIN LATERAL (
+            SELECT i.kind FROM sqluice_lanes AS i WHERE i.kind = m.key AND i.limit_key = e.value AND COALESCE(i.ready_at, CAST($4 AS BIGINT) + 1) <= $4 LIMIT 1
+        ) AS l
+        LIMIT 1
+    ) AS r
+) AS BIGINT) AS room
 `
 
-type CountWholeLimitsParams struct {
+type CountRoomParams struct {
 	Kinds  string `json:"kinds"`
 	Queues string `json:"queues"`
+	Keys   string `json:"keys"`
+	Now    int64  `json:"now"`
 }
 
-// CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
-func (q *Queries) CountWholeLimits(ctx context.Context, arg CountWholeLimitsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countWholeLimits, arg.Kinds, arg.Queues)
-	var limits int64
-	err := row.Scan(&limits)
-	return limits, err
+// CountRoom counts the limits of whole queues and kinds, two JSON lists, and adds 1 when a lane of keys, a JSON object with a list of keys for
+// each kind, is ready. A claim can leave a lane ready while its limit is full.
+func (q *Queries) CountRoom(ctx context.Context, arg CountRoomParams) (int64, error) {
+	row := q.db.QueryRow(ctx, countRoom,
+		arg.Kinds,
+		arg.Queues,
+		arg.Keys,
+		arg.Now,
+	)
+	var room int64
+	err := row.Scan(&room)
+	return room, err
 }
 
 const deleteEmptyLanes = `-- name: DeleteEmptyLanes :execrows

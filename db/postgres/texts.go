@@ -7,10 +7,20 @@ const (
 	AddJobChangesText           = addJobChanges
 	ClaimJobsText               = claimJobs
 	ClaimListedJobsText         = claimListedJobs
+	CloseLimitKeyText           = closeLimitKey
 	CompleteJobsText            = completeJobs
 	CompleteJobsWithResultsText = completeJobsWithResults
+	CountRoomText               = countRoom
 	DropCompletedJobsText       = dropCompletedJobs
 	GetNextRunAfterText         = getNextRunAfter
+	HoldLimitKeysText           = holdLimitKeys
+	LockReadyLanesText          = lockReadyLanes
+	LockWholeLimitsText         = lockWholeLimits
+	OpenLanesText               = openLanes
 	PromoteDueJobsText          = promoteDueJobs
 	PromoteListedJobsText       = promoteListedJobs
+	ReadWholeLimitsText         = readWholeLimits
+	SetLanesText                = setLanes
+	SpendStartsText             = spendStarts
+	WakeLanesText               = wakeLanes
 )

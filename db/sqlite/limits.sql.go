@@ -103,23 +103,36 @@ func (q *Queries) CloseLimitKey(ctx context.Context, arg CloseLimitKeyParams) er
 	return err
 }
 
-const countWholeLimits = `-- name: CountWholeLimits :one
-SELECT COUNT(*) AS limits FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(?1 AS TEXT)) AS k)
-    OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(?2 AS TEXT)) AS q))
+const countRoom = `-- name: CountRoom :one
+SELECT CAST((
+    SELECT COUNT(*) FROM sqluice_limits AS z
+    WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(?1 AS TEXT)) AS k)
+        OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(?2 AS TEXT)) AS q))
+) + EXISTS (
+    SELECT 1 FROM json_each(CAST(?3 AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
+    CROSS JOIN sqluice_lanes AS l ON l.kind = m.key AND l.limit_key = e.value AND l.ready_at <= CAST(?4 AS BIGINT)
+) AS BIGINT) AS room
 `
 
-type CountWholeLimitsParams struct {
+type CountRoomParams struct {
 	Kinds  string `json:"kinds"`
 	Queues string `json:"queues"`
+	Keys   string `json:"keys"`
+	Now    int64  `json:"now"`
 }
 
-// CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
-func (q *Queries) CountWholeLimits(ctx context.Context, arg CountWholeLimitsParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countWholeLimits, arg.Kinds, arg.Queues)
-	var limits int64
-	err := row.Scan(&limits)
-	return limits, err
+// CountRoom counts the limits of whole queues and kinds, two JSON lists, and adds 1 when a lane of keys, a JSON object with a list of keys for
+// each kind, is ready. A claim can leave a lane ready while its limit is full.
+func (q *Queries) CountRoom(ctx context.Context, arg CountRoomParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countRoom,
+		arg.Kinds,
+		arg.Queues,
+		arg.Keys,
+		arg.Now,
+	)
+	var room int64
+	err := row.Scan(&room)
+	return room, err
 }
 
 const deleteEmptyLanes = `-- name: DeleteEmptyLanes :execrows

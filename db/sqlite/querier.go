@@ -80,6 +80,9 @@ type Querier interface {
 	CountQueueBacklog(ctx context.Context, arg CountQueueBacklogParams) (int64, error)
 	// CountRefusals counts the jobs that are set aside, by action, and says when the first of them is tried again.
 	CountRefusals(ctx context.Context) ([]CountRefusalsRow, error)
+	// CountRoom counts the limits of whole queues and kinds, two JSON lists, and adds 1 when a lane of keys, a JSON object with a list of keys for
+	// each kind, is ready. A claim can leave a lane ready while its limit is full.
+	CountRoom(ctx context.Context, arg CountRoomParams) (int64, error)
 	// CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
 	CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
@@ -87,8 +90,6 @@ type Querier interface {
 	// CountWaitingJobs counts up to n waiting jobs of each key of a kind, of a JSON list, with the time since which the first of them waits. It
 	// lists no key without one.
 	CountWaitingJobs(ctx context.Context, arg CountWaitingJobsParams) ([]CountWaitingJobsRow, error)
-	// CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
-	CountWholeLimits(ctx context.Context, arg CountWholeLimitsParams) (int64, error)
 	// Declare notes the contents that a program declares: a JSON list of lists of id, subject, name and body, in the order of the ids.
 	Declare(ctx context.Context, arg DeclareParams) error
 	// DeclareRetention says how long a program wants the done jobs of a kind kept.

@@ -49,7 +49,10 @@ import (
 )
 
 // queries are the generated PostgreSQL statements under the names and types that all engines share.
-type queries struct{ own *dbpostgres.Queries }
+type queries struct {
+	own *dbpostgres.Queries
+	send sendAll // sends statements together; nil: one by one
+}
 
 var _ db.Querier = queries{}
 `

@@ -37,6 +37,7 @@ func main() {
 		timer("db/sqlite/querier.go", "db/timed.go"),
 		adapter("db/postgres/querier.go", "jobs/postgres/queries.go"),
 		queuer("db/postgres", "db/postgres/texts.go", "jobs/postgres/queued.go"),
+		caller("db/postgres", "db/calls.go"),
 		lister("jobs/sqlite/listed.go"),
 		counter("db/sqlite/querier.go", "internal/test/costs/counted_test.go"),
 	)

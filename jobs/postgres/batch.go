@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,6 +20,9 @@ type queued struct {
 
 // ran is called after a statement with its duration, which is the time since the answer before it.
 type ran func(s queued, took time.Duration, err error) error
+
+// sendAll runs statements in order, in one round trip if it can.
+type sendAll func(ctx context.Context, list []queued, ran ran) error
 
 // readOne reads the answer of a statement that returns one row.
 func readOne(rows pgx.Rows, values ...any) error {
@@ -47,3 +51,6 @@ func readAll(list []queued, answer func(queued) (pgx.Rows, error), ran ran) erro
 	}
 	return nil
 }
+
+// read is a ran that only reads.
+func read(_ queued, _ time.Duration, err error) error { return err }

@@ -124,7 +124,7 @@ func (s *connections) readOnce(ctx context.Context, prepare bool, fn func(contex
 
 // querier returns the generated statements on a transaction.
 func (s *connections) querier(conn dbpostgres.DBTX, prepare bool) db.Querier {
-	return queries{dbpostgres.New(placed{conn, s.names, prepare})}
+	return queries{own: dbpostgres.New(placed{conn, s.names, prepare})}
 }
 
 // reader returns them on a connection for reading. Those of runners, which look again and again, are prepared, and planned as in

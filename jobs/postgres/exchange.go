@@ -75,14 +75,21 @@ func (x *exchange) run(ctx context.Context, t *transaction, q db.Querier) error 
 	if err := x.queue(); err != nil {
 		return err
 	}
+	var last []queued
+	if x.plan.After != nil && x.plan.Look && len(x.list) == 1 { // nothing but the look: it need not come before the commit
+		x.list, last = nil, x.list
+	}
 	if err := t.run(ctx, x.list, x.ran); err != nil || x.plan.After == nil {
 		return err
 	}
-	if err := x.plan.After(ctx, q, &x.out); err != nil || x.out.Changes == "" {
+	if err := x.plan.After(ctx, q, &x.out); err != nil {
 		return err
 	}
-	last := queuedAddJobChanges(db.AddJobChangesParams{At: core.Micros(x.out.Now), Items: x.out.Changes})
-	last.what = "count the outcomes of jobs"
+	if x.out.Changes != "" {
+		s := queuedAddJobChanges(db.AddJobChangesParams{At: core.Micros(x.out.Now), Items: x.out.Changes})
+		s.what = "count the outcomes of jobs"
+		last = append(last, s)
+	}
 	return t.runAtCommit(ctx, last, x.ran)
 }
 

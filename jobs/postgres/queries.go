@@ -10,7 +10,10 @@ import (
 )
 
 // queries are the generated PostgreSQL statements under the names and types that all engines share.
-type queries struct{ own *dbpostgres.Queries }
+type queries struct {
+	own  *dbpostgres.Queries
+	send sendAll // sends statements together; nil: one by one
+}
 
 var _ db.Querier = queries{}
 
@@ -200,6 +203,10 @@ func (q queries) CountRefusals(ctx context.Context) ([]db.CountRefusalsRow, erro
 	return list, nil
 }
 
+func (q queries) CountRoom(ctx context.Context, arg db.CountRoomParams) (int64, error) {
+	return q.own.CountRoom(ctx, dbpostgres.CountRoomParams(arg))
+}
+
 func (q queries) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.CountRunningJobsInQueueRow, error) {
 	rows, err := q.own.CountRunningJobsInQueue(ctx, arg)
 	if err != nil {
@@ -234,10 +241,6 @@ func (q queries) CountWaitingJobs(ctx context.Context, arg db.CountWaitingJobsPa
 		list[i] = db.CountWaitingJobsRow(row)
 	}
 	return list, nil
-}
-
-func (q queries) CountWholeLimits(ctx context.Context, arg db.CountWholeLimitsParams) (int64, error) {
-	return q.own.CountWholeLimits(ctx, dbpostgres.CountWholeLimitsParams(arg))
 }
 
 func (q queries) Declare(ctx context.Context, arg db.DeclareParams) error {

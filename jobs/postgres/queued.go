@@ -42,6 +42,13 @@ func queuedClaimListedJobs(arg db.ClaimListedJobsParams, into *[]db.ClaimJobsRow
 	}}
 }
 
+func queuedCloseLimitKey(arg db.CloseLimitKeyParams) queued {
+	return queued{name: "CloseLimitKey", text: dbpostgres.CloseLimitKeyText, args: []any{arg.Kind, arg.LimitKey, arg.Until}, read: func(rows pgx.Rows) error {
+		rows.Close()
+		return rows.Err()
+	}}
+}
+
 func queuedCompleteJobs(arg db.CompleteJobsParams, into *int64) queued {
 	return queued{name: "CompleteJobs", text: dbpostgres.CompleteJobsText, args: []any{arg.Now, arg.WorkerID, arg.Attempt, arg.Ids}, read: func(rows pgx.Rows) error {
 		rows.Close()
@@ -55,6 +62,12 @@ func queuedCompleteJobsWithResults(arg db.CompleteJobsWithResultsParams, into *i
 		rows.Close()
 		*into = rows.CommandTag().RowsAffected()
 		return rows.Err()
+	}}
+}
+
+func queuedCountRoom(arg db.CountRoomParams, into *int64) queued {
+	return queued{name: "CountRoom", text: dbpostgres.CountRoomText, args: []any{arg.Kinds, arg.Queues, arg.Keys, arg.Now}, read: func(rows pgx.Rows) error {
+		return readOne(rows, into)
 	}}
 }
 
@@ -77,6 +90,52 @@ func queuedGetNextRunAfter(into *db.GetNextRunAfterRow) queued {
 	}}
 }
 
+func queuedHoldLimitKeys(arg string, into *[]db.HoldLimitKeysRow) queued {
+	return queued{name: "HoldLimitKeys", text: dbpostgres.HoldLimitKeysText, args: []any{arg}, read: func(rows pgx.Rows) error {
+		for rows.Next() {
+			var i db.HoldLimitKeysRow
+			if err := rows.Scan(&i.Kind, &i.LimitKey); err != nil {
+				return err
+			}
+			*into = append(*into, i)
+		}
+		return rows.Err()
+	}}
+}
+
+func queuedLockReadyLanes(arg db.LockReadyLanesParams, into *[]db.LockReadyLanesRow) queued {
+	return queued{name: "LockReadyLanes", text: dbpostgres.LockReadyLanesText, args: []any{arg.Kinds, arg.Queue, arg.Now, arg.WorkerID, arg.N}, read: func(rows pgx.Rows) error {
+		for rows.Next() {
+			var i db.LockReadyLanesRow
+			if err := rows.Scan(&i.Kind, &i.LimitKey, &i.Priority, &i.KeyLocked); err != nil {
+				return err
+			}
+			*into = append(*into, i)
+		}
+		return rows.Err()
+	}}
+}
+
+func queuedLockWholeLimits(arg db.LockWholeLimitsParams, into *[]db.LockWholeLimitsRow) queued {
+	return queued{name: "LockWholeLimits", text: dbpostgres.LockWholeLimitsText, args: []any{arg.Queues, arg.Kinds}, read: func(rows pgx.Rows) error {
+		for rows.Next() {
+			var i db.LockWholeLimitsRow
+			if err := rows.Scan(&i.Scope, &i.Name); err != nil {
+				return err
+			}
+			*into = append(*into, i)
+		}
+		return rows.Err()
+	}}
+}
+
+func queuedOpenLanes(arg db.OpenLanesParams) queued {
+	return queued{name: "OpenLanes", text: dbpostgres.OpenLanesText, args: []any{arg.Now, arg.Items}, read: func(rows pgx.Rows) error {
+		rows.Close()
+		return rows.Err()
+	}}
+}
+
 func queuedPromoteDueJobs(arg db.PromoteDueJobsParams, into *int64) queued {
 	return queued{name: "PromoteDueJobs", text: dbpostgres.PromoteDueJobsText, args: []any{arg.Now, arg.N}, read: func(rows pgx.Rows) error {
 		rows.Close()
@@ -91,4 +150,67 @@ func queuedPromoteListedJobs(arg db.PromoteListedJobsParams, into *int64) queued
 		*into = rows.CommandTag().RowsAffected()
 		return rows.Err()
 	}}
+}
+
+func queuedReadWholeLimits(arg db.ReadWholeLimitsParams, into *[]db.ReadWholeLimitsRow) queued {
+	return queued{name: "ReadWholeLimits", text: dbpostgres.ReadWholeLimitsText, args: []any{arg.Queues, arg.Kinds}, read: func(rows pgx.Rows) error {
+		for rows.Next() {
+			var i db.ReadWholeLimitsRow
+			if err := rows.Scan(&i.Scope, &i.Name, &i.Running, &i.Starts, &i.Period, &i.Burst, &i.Active, &i.Keyless, &i.PaidUntil); err != nil {
+				return err
+			}
+			*into = append(*into, i)
+		}
+		return rows.Err()
+	}}
+}
+
+func queuedSetLanes(arg db.SetLanesParams, into *int64) queued {
+	return queued{name: "SetLanes", text: dbpostgres.SetLanesText, args: []any{arg.Queue, arg.Items}, read: func(rows pgx.Rows) error {
+		rows.Close()
+		*into = rows.CommandTag().RowsAffected()
+		return rows.Err()
+	}}
+}
+
+func queuedSpendStarts(arg string) queued {
+	return queued{name: "SpendStarts", text: dbpostgres.SpendStartsText, args: []any{arg}, read: func(rows pgx.Rows) error {
+		rows.Close()
+		return rows.Err()
+	}}
+}
+
+func queuedWakeLanes(arg db.WakeLanesParams, into *int64) queued {
+	return queued{name: "WakeLanes", text: dbpostgres.WakeLanesText, args: []any{arg.Now, arg.Keys}, read: func(rows pgx.Rows) error {
+		rows.Close()
+		*into = rows.CommandTag().RowsAffected()
+		return rows.Err()
+	}}
+}
+
+// queuedCall returns a call as the engine sends it. It returns false for one of another package.
+func queuedCall(c db.Call) (queued, bool) {
+	switch c := c.(type) {
+	case db.CloseLimitKeyCall:
+		return queuedCloseLimitKey(c.Arg), true
+	case db.CountRoomCall:
+		return queuedCountRoom(c.Arg, c.Into), true
+	case db.HoldLimitKeysCall:
+		return queuedHoldLimitKeys(c.Arg, c.Into), true
+	case db.LockReadyLanesCall:
+		return queuedLockReadyLanes(c.Arg, c.Into), true
+	case db.LockWholeLimitsCall:
+		return queuedLockWholeLimits(c.Arg, c.Into), true
+	case db.OpenLanesCall:
+		return queuedOpenLanes(c.Arg), true
+	case db.ReadWholeLimitsCall:
+		return queuedReadWholeLimits(c.Arg, c.Into), true
+	case db.SetLanesCall:
+		return queuedSetLanes(c.Arg, c.Into), true
+	case db.SpendStartsCall:
+		return queuedSpendStarts(c.Arg), true
+	case db.WakeLanesCall:
+		return queuedWakeLanes(c.Arg, c.Into), true
+	}
+	return queued{}, false
 }

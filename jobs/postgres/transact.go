@@ -105,7 +105,7 @@ func (s *writer) transactUntil(ctx, committing context.Context, fn statements) (
 			return false, err
 		}
 	}
-	if err := fn(w.ctx, t, queries{dbpostgres.New(t.placed)}); err != nil {
+	if err := fn(w.ctx, t, queries{dbpostgres.New(t.placed), t.run}); err != nil {
 		return false, err
 	}
 	over = true
@@ -334,7 +334,7 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	}
 	t.watch.extend()
 	var batch pgx.Batch
-	n := len(t.last) + len(t.added)
+	n := len(t.added)
 	for _, s := range t.last {
 		batch.Queue(t.qualify(s.text), s.args...)
 	}
@@ -347,6 +347,10 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	}
 	batch.Queue(control("commit"))
 	results := t.conn.Conn().SendBatch(t.watch.ctx, &batch)
+	if err := readAll(t.last, func(queued) (pgx.Rows, error) { return results.Query() }, read); err != nil {
+		_ = results.Close() // it returns the same error
+		return pgconn.CommandTag{}, err
+	}
 	for range n {
 		if err := takeOne(results); err != nil {
 			_ = results.Close() // it returns the same error
@@ -418,13 +422,18 @@ func (t *transaction) run(ctx context.Context, list []queued, ran ran) error {
 	return err
 }
 
-// runAtCommit runs a statement without rows with the commit, or at once if it is not prepared yet.
-func (t *transaction) runAtCommit(ctx context.Context, s queued, ran ran) error {
-	if list := []queued{s}; !t.begun || !t.prepared(list) {
+// runAtCommit runs statements with the commit, or at once if they are not prepared yet. Their answers are there after the commit.
+func (t *transaction) runAtCommit(ctx context.Context, list []queued, ran ran) error {
+	if !t.begun || !t.prepared(list) {
 		return t.run(ctx, list, ran)
 	}
-	t.last = append(t.last, s)
-	return ran(s, 0, nil)
+	t.last = list
+	for _, s := range list {
+		if err := ran(s, 0, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prepared reports whether all statements are prepared on the connection.

@@ -70,24 +70,22 @@ func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, mad
 	for _, l := range opened {
 		keys = append(keys, [2]string{l.kind, l.key})
 	}
-	if _, err := q.HoldLimitKeys(ctx, jsonKeys(keys)); err != nil {
-		return fmt.Errorf("lock limit keys: %w", err)
-	}
+	var held []db.HoldLimitKeysRow
+	var woken, room int64
+	calls := []db.Call{db.HoldLimitKeysCall{Arg: jsonKeys(keys), Into: &held}}
 	if len(ended) > 0 {
-		n, err := q.WakeLanes(ctx, db.WakeLanesParams{Now: now, Keys: jsonKeys(ended)})
-		if err != nil {
-			return fmt.Errorf("make lanes ready: %w", err)
-		}
-		t.released += n
+		calls = append(calls, db.WakeLanesCall{Arg: db.WakeLanesParams{Now: now, Keys: jsonKeys(ended)}, Into: &woken})
+		calls = append(calls, countRoom(now, ended, made, &room))
 	}
-	if err := announceRoom(ctx, q, t, made); err != nil {
-		return err
+	calls = append(calls, closeKeys(t)...)
+	if len(opened) > 0 {
+		calls = append(calls, db.OpenLanesCall{Arg: db.OpenLanesParams{Now: now, Items: jsonLanes(opened)}})
 	}
-	if err := closeKeys(ctx, q, t); err != nil || len(opened) == 0 {
-		return err
+	if err := db.Together(ctx, q, calls...); err != nil {
+		return fmt.Errorf("make lanes ready: %w", err)
 	}
-	t.released += int64(len(opened))
-	return core.Wrap(q.OpenLanes(ctx, db.OpenLanesParams{Now: now, Items: jsonLanes(opened)}), "open lanes")
+	t.released += woken + room + int64(len(opened))
+	return nil
 }
 
 // OpenLanesOf makes the lanes ready of rows that were inserted to wait. list has the result for each. now is in microseconds.
@@ -104,20 +102,19 @@ func OpenLanesOf(ctx context.Context, q db.Querier, now int64, rows []Row, list 
 	return core.Wrap(q.OpenLanes(ctx, db.OpenLanesParams{Now: now, Items: jsonLanes(opened)}), "open lanes")
 }
 
-// announceRoom has other workers look for jobs where attempts have ended that the limit of a whole kind or queue counts.
-func announceRoom(ctx context.Context, q db.Querier, t *Transitions, made []repeated) error {
+// countRoom returns the call by which a write learns whether jobs may start where attempts have ended, for which other workers then look.
+func countRoom(now int64, ended [][2]string, made []repeated, room *int64) db.Call {
 	var kinds, queues []string
 	for _, m := range made {
 		if m.ended() {
 			kinds, queues = append(kinds, m.Job.Kind), append(queues, m.Job.Queue)
 		}
 	}
-	if len(kinds) == 0 || t.released > 0 {
-		return nil
-	}
-	n, err := q.CountWholeLimits(ctx, db.CountWholeLimitsParams{Queues: core.JSONNames(queues), Kinds: core.JSONNames(kinds)})
-	t.released += n
-	return core.Wrap(err, "look for limits of whole kinds and queues")
+	slices.Sort(kinds)
+	slices.Sort(queues)
+	return db.CountRoomCall{Into: room, Arg: db.CountRoomParams{
+		Kinds: core.JSONNames(slices.Compact(kinds)), Queues: core.JSONNames(slices.Compact(queues)), Keys: jsonKeys(ended), Now: now,
+	}}
 }
 
 // closeKey records that no job of a kind and a limit key starts before a time, in microseconds.
@@ -129,16 +126,13 @@ func (t *Transitions) closeKey(kind, key string, until int64) {
 	t.closed[of] = max(t.closed[of], until)
 }
 
-// closeKeys writes until when keys are closed, in the order of the keys, which are locked.
-func closeKeys(ctx context.Context, q db.Querier, t *Transitions) error {
-	closed := t.closed
-	t.closed = nil
-	for _, of := range slices.SortedFunc(maps.Keys(closed), compareKeys) {
-		if err := q.CloseLimitKey(ctx, db.CloseLimitKeyParams{Kind: of[0], LimitKey: of[1], Until: closed[of]}); err != nil {
-			return fmt.Errorf("close a limit key: %w", err)
-		}
+// closeKeys returns the calls that write until when keys are closed, in the order of the keys, which are locked.
+func closeKeys(t *Transitions) (calls []db.Call) {
+	for _, of := range slices.SortedFunc(maps.Keys(t.closed), compareKeys) {
+		calls = append(calls, db.CloseLimitKeyCall{Arg: db.CloseLimitKeyParams{Kind: of[0], LimitKey: of[1], Until: t.closed[of]}})
 	}
-	return nil
+	t.closed = nil
+	return calls
 }
 
 func compareKeys(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }

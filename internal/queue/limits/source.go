@@ -120,31 +120,31 @@ func (s *Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, cla
 		claim.Quick = nil
 	}
 	c := claimer{q: q, by: by, queue: claim.Queue, now: core.Micros(now), quick: claim.Quick}
-	// Before the lanes: a claim that waits here holds none of them.
-	w, err := lockWholes(ctx, q, core.JSONNames([]string{claim.Queue}), by.Kinds, c.now)
-	if err != nil {
-		return nil, err
-	}
-	var claimed []runner.Claimed
 	lanes := s.lanesFor(claim)
-	for rounds := 1; ; rounds++ {
+	ready, err := c.begin(ctx, lanes)
+	var claimed []runner.Claimed
+	for rounds := 1; err == nil && len(ready) > 0; rounds++ {
 		left := claim.N - int64(len(claimed))
-		jobs, d, err := c.round(ctx, w, lanes, left)
+		jobs, d, err := c.round(ctx, ready, lanes, left)
 		claimed = append(claimed, jobs...)
 		if err != nil || d == nil {
 			return claimed, err
 		}
 		if len(jobs) == 0 && 2*lanes <= mostLanes {
 			lanes *= 2
-			continue
+		} else {
+			s.note(claim.Queue, d, len(jobs), left)
+			rest := left - int64(len(jobs))
+			if rest == 0 || len(jobs) == 0 || lanes >= left || rounds == mostRounds {
+				return claimed, nil
+			}
+			lanes = rest // there were fewer lanes than slots: others have jobs for the rest
 		}
-		s.note(claim.Queue, d, len(jobs), left)
-		rest := left - int64(len(jobs))
-		if rest == 0 || len(jobs) == 0 || lanes >= left || rounds == mostRounds {
-			return claimed, nil
+		if ready, err = c.lockReady(ctx, lanes); err != nil {
+			return claimed, err
 		}
-		lanes = rest // there were fewer lanes than slots: others have jobs for the rest
 	}
+	return claimed, err
 }
 
 const (
@@ -190,19 +190,50 @@ func (s *Source) note(queue string, d *deal, jobs int, n int64) {
 	s.yields[queue] = y
 }
 
-// round claims up to n jobs from up to a number of lanes. It returns the deal; nil: there were no lanes, or no room.
-func (c *claimer) round(ctx context.Context, w wholes, lanes, n int64) (jobs []runner.Claimed, d *deal, err error) {
-	if s := w[Name{Scope: ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
+// begin locks and reads the limits of the whole queue and of whole kinds, and locks up to n ready lanes, of kinds with room.
+func (c *claimer) begin(ctx context.Context, n int64) (ready []db.LockReadyLanesRow, err error) {
+	queues := core.JSONNames([]string{c.queue})
+	var locked []db.LockWholeLimitsRow
+	var limits []db.ReadWholeLimitsRow
+	err = db.Together(ctx, c.q, // in this order: a claim that waits for a limit holds no lanes, and only a statement after the lock reads all that run
+		db.LockWholeLimitsCall{Arg: db.LockWholeLimitsParams{Queues: queues, Kinds: c.by.Kinds}, Into: &locked},
+		db.ReadWholeLimitsCall{Arg: db.ReadWholeLimitsParams{Queues: queues, Kinds: c.by.Kinds}, Into: &limits},
+		db.LockReadyLanesCall{Arg: c.readyLanes(c.by.Kinds, n), Into: &ready},
+	)
+	if err != nil {
+		return nil, fmt.Errorf("lock limits and ready lanes: %w", err)
+	}
+	c.wholes = newWholes(limits, c.now)
+	if kinds, _, err := c.wholes.withRoom(ScopeTotal, c.by.Kinds, c.now); err != nil || kinds == c.by.Kinds {
+		return ready, err
+	}
+	return c.lockReady(ctx, n) // and not lanes of a kind without room
+}
+
+// lockReady locks up to n ready lanes, of kinds with room.
+func (c *claimer) lockReady(ctx context.Context, n int64) ([]db.LockReadyLanesRow, error) {
+	kinds, _, err := c.wholes.withRoom(ScopeTotal, c.by.Kinds, c.now)
+	if err != nil {
+		return nil, err
+	}
+	ready, err := c.q.LockReadyLanes(ctx, c.readyLanes(kinds, n))
+	return ready, core.Wrap(err, "lock ready lanes")
+}
+
+// readyLanes returns the parameters of LockReadyLanes.
+func (c *claimer) readyLanes(kinds string, n int64) db.LockReadyLanesParams {
+	return db.LockReadyLanesParams{Kinds: kinds, Queue: c.queue, Now: c.now, WorkerID: c.by.WorkerID, N: n}
+}
+
+// round claims up to n jobs from locked lanes. It returns the deal; nil: there was no room.
+func (c *claimer) round(ctx context.Context, ready []db.LockReadyLanesRow, lanes, n int64) (jobs []runner.Claimed, d *deal, err error) {
+	if s := c.wholes[Name{Scope: ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
 		return nil, nil, nil
 	}
-	if c.kinds, _, err = w.withRoom(ScopeTotal, c.by.Kinds, c.now); err != nil {
-		return nil, nil, err
-	}
-	of, err := c.lock(ctx, lanes)
+	of, err := c.dealing(ctx, ready, lanes)
 	if err != nil || len(of.lanes) == 0 {
 		return nil, nil, err
 	}
-	of.queue, of.wholes = c.queue, w
 	// A statement after the locks: only its snapshot has all jobs that have started.
 	if d, err = newDeal(ctx, c.q, of, c.now, n); err != nil {
 		return nil, nil, err
@@ -218,21 +249,18 @@ type claimer struct {
 	q     db.Querier
 	by    engine.Claimer
 	queue string
-	kinds string // a JSON list of the kinds with room as a whole
 	now   int64
 	quick map[string]bool // the kinds whose attempts take less time than a cycle
+
+	wholes wholes
+	spent  [][4]any // the starts to note, of limits with a rate
 }
 
-// lock locks up to n ready lanes and the rows of their keys. It passes over what is locked: another claim looks at it. Where there may be
-// further ready lanes, and those of the list are of one priority and their kinds are quick, several rounds are dealt, to jobs of this priority
-// alone.
-func (c *claimer) lock(ctx context.Context, n int64) (of dealing, err error) {
-	rows, err := c.q.LockReadyLanes(ctx, db.LockReadyLanesParams{
-		Kinds: c.kinds, Queue: c.queue, Now: c.now, WorkerID: c.by.WorkerID, N: n,
-	})
-	if err != nil || len(rows) == 0 {
-		return of, core.Wrap(err, "lock ready lanes")
-	}
+// dealing returns the locked lanes among which starts are dealt. It locks the rows of their keys, and leaves out a lane whose row another
+// transaction has locked: another claim looks at it. Where there may be further ready lanes, as there are n, and these are of one priority and
+// their kinds are quick, several rounds are dealt, to jobs of this priority alone.
+func (c *claimer) dealing(ctx context.Context, rows []db.LockReadyLanesRow, n int64) (of dealing, err error) {
+	of.queue, of.wholes = c.queue, c.wholes
 	differs := func(row db.LockReadyLanesRow) bool { return row.Priority != rows[0].Priority || !c.quick[row.Kind] }
 	if int64(len(rows)) == n && !slices.ContainsFunc(rows, differs) {
 		of.rounds, of.least = quickRounds, rows[0].Priority
@@ -275,38 +303,50 @@ func (c *claimer) lockKeys(ctx context.Context, lanes []key) (map[key]bool, erro
 // startsAgain is the time after which a claim looks again at a lane that had room and no job that could start.
 const startsAgain = int64(100 * time.Millisecond / time.Microsecond)
 
-// leave notes when the lanes are ready again, and removes the empty ones. A lane that only the limit of its whole kind or queue has held
-// stays as it is, and keeps its place among the ready ones.
+// leave notes the starts of limits with a rate, and when the lanes are ready again, and removes the empty ones. A lane that only the limit of
+// its whole kind or queue has held stays as it is, and keeps its place among the ready ones.
 func (c *claimer) leave(ctx context.Context, d *deal) error {
 	var items [][4]any
 	for _, l := range d.lanes {
-		s := d.states[l]
-		at, held := s.readyAt(c.now), 0
-		if s.held {
-			at, held = nil, 1
+		if s := d.states[l]; s.started > 0 || s.room == 0 {
+			at, held := c.again(l, s, d.shares[l])
+			items = append(items, [4]any{l.kind, l.key, at, held})
 		}
-		switch left := d.shares[l]; {
-		case left > 0 && left == s.started && at != nil: // its jobs are locked or set aside
-			*at = max(*at, c.now+startsAgain)
-			if s.first != 0 {
-				held = 1
-			}
-		case s.started == 0 && s.room > 0:
-			continue
-		}
-		items = append(items, [4]any{l.kind, l.key, at, held})
+	}
+	var calls []db.Call
+	var set int64
+	if len(c.spent) > 0 {
+		calls = append(calls, db.SpendStartsCall{Arg: core.JSONList(c.spent)})
 	}
 	if len(items) > 0 {
-		set, err := c.q.SetLanes(ctx, db.SetLanesParams{Queue: c.queue, Items: core.JSONList(items)})
-		if err != nil {
-			return fmt.Errorf("note when lanes are ready: %w", err)
-		}
-		if int(set) == len(d.lanes) { // all have a waiting job
-			return nil
-		}
+		calls = append(calls, db.SetLanesCall{Arg: db.SetLanesParams{Queue: c.queue, Items: core.JSONList(items)}, Into: &set})
+	}
+	c.spent = nil
+	if err := db.Together(ctx, c.q, calls...); err != nil {
+		return fmt.Errorf("note starts, and when lanes are ready: %w", err)
+	}
+	if int(set) == len(d.lanes) { // all have a waiting job
+		return nil
 	}
 	_, err := c.q.DeleteEmptyLanes(ctx, db.DeleteEmptyLanesParams{Queue: c.queue, Keys: keys(d.lanes)})
 	return core.Wrap(err, "remove empty lanes")
+}
+
+// again returns when a claim looks at a lane again, nil: at the end of a job, and 1 if its sequence is held. left is the rest of its share.
+func (c *claimer) again(l key, s *state, left int64) (at *int64, held int) {
+	at = s.readyAt(c.now)
+	switch {
+	case s.held:
+		return nil, 1
+	case left > 0 && left == s.started && at != nil: // its jobs are locked or set aside
+		*at = max(*at, c.now+startsAgain)
+		if s.first != 0 {
+			held = 1
+		}
+	case at == nil && s.started > 0 && c.quick[l.kind]: // its jobs will have ended when its turn comes again, and need not make it ready
+		at = new(c.now)
+	}
+	return at, held
 }
 
 // keys returns the keys as the statements take them.

@@ -29,7 +29,8 @@ func (c *claimer) start(ctx context.Context, d *deal) ([]runner.Claimed, error) 
 		started[lane]++
 		jobs[i] = claimed(&rows[i])
 	}
-	return jobs, c.spend(ctx, started, d)
+	c.spend(started, d)
+	return jobs, nil
 }
 
 // startJobs starts the best jobs of lanes, and the first jobs of sequences. The error of a claim of one job has its id.
@@ -115,13 +116,12 @@ func claimed(row *db.StartWaitingJobsRow) runner.Claimed {
 	}}
 }
 
-// spend notes the starts of keys, and of whole kinds and queues, and writes those of limits with a rate.
-func (c *claimer) spend(ctx context.Context, started map[key]int64, d *deal) error {
-	var items [][4]any
+// spend counts the starts of keys, and of whole kinds and queues, and keeps those of limits with a rate for leave.
+func (c *claimer) spend(started map[key]int64, d *deal) {
 	whole := map[*state]int64{}
 	for lane, n := range started {
 		if until := d.states[lane].spend(c.now, n); until > 0 {
-			items = append(items, [4]any{ScopeKind, lane.kind, lane.key, until})
+			c.spent = append(c.spent, [4]any{ScopeKind, lane.kind, lane.key, until})
 		}
 		for _, s := range d.wholes.of(lane.kind, c.queue) {
 			whole[s] += n
@@ -129,11 +129,7 @@ func (c *claimer) spend(ctx context.Context, started map[key]int64, d *deal) err
 	}
 	for of, s := range d.wholes {
 		if until := s.spend(c.now, whole[s]); whole[s] > 0 && until > 0 {
-			items = append(items, [4]any{of.Scope, of.Name, "", until})
+			c.spent = append(c.spent, [4]any{of.Scope, of.Name, "", until})
 		}
 	}
-	if len(items) == 0 {
-		return nil
-	}
-	return core.Wrap(c.q.SpendStarts(ctx, core.JSONList(items)), "note the starts of limit keys")
 }

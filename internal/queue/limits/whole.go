@@ -20,20 +20,15 @@ func readWholes(ctx context.Context, q db.Querier, queues, kinds string, now int
 	if err != nil {
 		return nil, fmt.Errorf("read the limits of whole kinds and queues: %w", err)
 	}
+	return newWholes(rows, now), nil
+}
+
+func newWholes(rows []db.ReadWholeLimitsRow, now int64) wholes {
 	w := make(wholes, len(rows))
 	for _, row := range rows {
 		w[Name{Scope: row.Scope, Name: row.Name}] = newState(OfWhole(row), 1, now)
 	}
-	return w, nil
-}
-
-// lockWholes locks the limits of whole queues and kinds, two JSON lists, and then reads them.
-func lockWholes(ctx context.Context, q db.Querier, queues, kinds string, now int64) (wholes, error) {
-	locked, err := q.LockWholeLimits(ctx, db.LockWholeLimitsParams{Queues: queues, Kinds: kinds})
-	if err != nil || len(locked) == 0 {
-		return nil, core.Wrap(err, "lock the limits of whole kinds and queues")
-	}
-	return readWholes(ctx, q, queues, kinds, now)
+	return w
 }
 
 // has reports whether there is room for a job of a kind in a queue.

@@ -162,6 +162,11 @@ func (q counted) CountRefusals(ctx context.Context) ([]db.CountRefusalsRow, erro
 	return q.own.CountRefusals(ctx)
 }
 
+func (q counted) CountRoom(ctx context.Context, arg db.CountRoomParams) (int64, error) {
+	q.note("CountRoom")
+	return q.own.CountRoom(ctx, arg)
+}
+
 func (q counted) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.CountRunningJobsInQueueRow, error) {
 	q.note("CountRunningJobsInQueue")
 	return q.own.CountRunningJobsInQueue(ctx, arg)
@@ -175,11 +180,6 @@ func (q counted) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunni
 func (q counted) CountWaitingJobs(ctx context.Context, arg db.CountWaitingJobsParams) ([]db.CountWaitingJobsRow, error) {
 	q.note("CountWaitingJobs")
 	return q.own.CountWaitingJobs(ctx, arg)
-}
-
-func (q counted) CountWholeLimits(ctx context.Context, arg db.CountWholeLimitsParams) (int64, error) {
-	q.note("CountWholeLimits")
-	return q.own.CountWholeLimits(ctx, arg)
 }
 
 func (q counted) Declare(ctx context.Context, arg db.DeclareParams) error {

@@ -77,11 +77,23 @@ LEFT JOIN LATERAL (
     SELECT u.paid_until FROM sqluice_limit_keys AS u WHERE u.scope = z.scope AND u.name = z.name AND u.limit_key = '' LIMIT 1
 ) AS t ON true;
 
--- name: CountWholeLimits :one
--- CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
-SELECT COUNT(*) AS limits FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value))
-    OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)));
+-- name: CountRoom :one
+-- CountRoom counts the limits of whole queues and kinds, two JSON lists, and adds 1 when a lane of keys, a JSON object with a list of keys for
+-- each kind, is ready. A claim can leave a lane ready while its limit is full.
+SELECT CAST((
+    SELECT COUNT(*) FROM sqluice_limits AS z
+    WHERE z.limit_key = '' AND z.running + z.starts > 0
+      AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value))
+        OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS q (value)))
+) + (
+    SELECT COUNT(*) FROM (
+        SELECT l.kind FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
+        CROSS JOIN LATERAL (
+            SELECT i.kind FROM sqluice_lanes AS i WHERE i.kind = m.key AND i.limit_key = e.value AND COALESCE(i.ready_at, CAST(@now AS BIGINT) + 1) <= @now LIMIT 1
+        ) AS l
+        LIMIT 1
+    ) AS r
+) AS BIGINT) AS room;
 
 -- name: HoldLimitKeys :many
 -- HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and the lanes of those without a row,

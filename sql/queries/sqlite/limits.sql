@@ -65,11 +65,17 @@ FROM (
 CROSS JOIN sqluice_limits AS z ON z.scope = e.scope AND z.name = e.name AND z.limit_key = '' AND z.running + z.starts > 0
 LEFT JOIN sqluice_limit_keys AS t ON t.scope = z.scope AND t.name = z.name AND t.limit_key = '';
 
--- name: CountWholeLimits :one
--- CountWholeLimits counts the limits of whole queues and kinds, two JSON lists.
-SELECT COUNT(*) AS limits FROM sqluice_limits AS z
-WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(@kinds AS TEXT)) AS k)
-    OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(@queues AS TEXT)) AS q));
+-- name: CountRoom :one
+-- CountRoom counts the limits of whole queues and kinds, two JSON lists, and adds 1 when a lane of keys, a JSON object with a list of keys for
+-- each kind, is ready. A claim can leave a lane ready while its limit is full.
+SELECT CAST((
+    SELECT COUNT(*) FROM sqluice_limits AS z
+    WHERE z.limit_key = '' AND z.running + z.starts > 0 AND (z.scope = 'total' AND z.name IN (SELECT k.value FROM json_each(CAST(@kinds AS TEXT)) AS k)
+        OR z.scope = 'queue' AND z.name IN (SELECT q.value FROM json_each(CAST(@queues AS TEXT)) AS q))
+) + EXISTS (
+    SELECT 1 FROM json_each(CAST(@keys AS TEXT)) AS m CROSS JOIN json_each(m.value) AS e
+    CROSS JOIN sqluice_lanes AS l ON l.kind = m.key AND l.limit_key = e.value AND l.ready_at <= CAST(@now AS BIGINT)
+) AS BIGINT) AS room;
 
 -- name: HoldLimitKeys :many
 -- HoldLimitKeys locks the rows of keys, a JSON object with a list of keys for each kind, in their order, and the lanes of those without a row,

@@ -1,0 +1,34 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// RunTogether implements [db.Batcher].
+func (q queries) RunTogether(ctx context.Context, calls []db.Call, ran func(name string, took time.Duration, err error)) error {
+	var list []queued
+	if q.send != nil {
+		for _, c := range calls {
+			if s, ok := queuedCall(c); ok {
+				list = append(list, s)
+			}
+		}
+	}
+	if len(list) == len(calls) {
+		return q.send(ctx, list, func(s queued, took time.Duration, err error) error {
+			ran(s.name, took, err)
+			return err
+		})
+	}
+	for _, c := range calls {
+		began := time.Now()
+		err := c.Run(ctx, q)
+		if ran(c.Name(), time.Since(began), err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
