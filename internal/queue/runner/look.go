@@ -29,6 +29,11 @@ const (
 	// drainAhead is the time within which a job must fall due for a draining runner to wait for it: more than the difference
 	// between the clocks of the runner and of a program that has just inserted a job.
 	drainAhead = 50 * time.Millisecond
+
+	// lullTime is the time for which pending jobs are not looked for in a queue without any, while further sources fill lullSlots slots or more
+	// in each cycle: such cycles follow each other in some milliseconds, and the look and its round trips would take a tenth of them.
+	lullTime  = 50 * time.Millisecond
+	lullSlots = 16
 )
 
 // lookout knows which queues may have jobs to claim, and when to look again. Only the loop's goroutine uses it.
@@ -50,6 +55,8 @@ type lookout struct {
 type further struct {
 	read engine.Next // read with the time of the next scheduled job
 	next time.Time   // when a source has jobs again by itself; the zero time: not
+
+	lulls map[string]time.Time // until when the pending jobs of a queue, of which there were none, are not looked for
 }
 
 // limited returns when the next job with a limit key falls due; the zero time: none is scheduled.
@@ -196,6 +203,14 @@ func (o *lookout) share(ctx context.Context, p *plan) error {
 		return nil
 	}
 	p.shared = true
+	p.further, p.pending, p.direct = nil, map[string]int64{}, map[string]bool{}
+	if o.isLull(p) {
+		for _, queue := range slices.Sorted(maps.Keys(p.wants)) {
+			o.shareAll(p, queue, min(p.wants[queue], p.slots[queue]))
+		}
+		p.whole = false
+		return nil
+	}
 	return o.env.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		p.further, p.pending, p.direct = nil, map[string]int64{}, map[string]bool{}
 		for _, queue := range slices.Sorted(maps.Keys(p.wants)) { // all workers lock the limits of queues in one order
@@ -217,8 +232,8 @@ func (o *lookout) shareQueue(ctx context.Context, q db.Querier, p *plan, queue s
 			return err
 		}
 		if !pending { // there is nothing to compare
-			p.wants[queue], p.direct[queue] = n, true
-			p.split(queue, e.sources, []int64{0, n})
+			o.shareAll(p, queue, n)
+			o.further.lulls[queue] = time.Now().Add(lullTime)
 			return nil
 		}
 	}
@@ -248,6 +263,32 @@ func (o *lookout) shareQueue(ctx context.Context, q db.Querier, p *plan, queue s
 	}
 	p.split(queue, e.sources, shares(offers, n))
 	return nil
+}
+
+// shareAll gives all claims of a queue for free slots to the only source.
+func (o *lookout) shareAll(p *plan, queue string, n int64) {
+	p.wants[queue], p.direct[queue] = n, true
+	p.split(queue, o.env.sources, []int64{0, n})
+}
+
+// isLull reports whether no pending jobs are looked for in any queue of a plan.
+func (o *lookout) isLull(p *plan) bool {
+	now := time.Now()
+	for queue, n := range p.wants {
+		if min(n, p.slots[queue]) < lullSlots || !now.Before(o.further.lulls[queue]) {
+			return false
+		}
+	}
+	return !engine.ClockStands(o.env.store)
+}
+
+// endLulls ends the lulls of the queues of a turn in which sources did not fill the slots, or in which jobs became pending or left it.
+func (o *lookout) endLulls(t *turn) {
+	for queue := range t.plan.wants {
+		if !t.more[queue] || t.promoted > t.due {
+			delete(o.further.lulls, queue)
+		}
+	}
 }
 
 // view returns what this worker looks for.
@@ -332,6 +373,7 @@ func (o *lookout) hasUnfinished(ctx context.Context) bool {
 func (o *lookout) learnFrom(t *turn, behind bool) {
 	p := &t.plan
 	o.notice.learn(len(t.claimed) > 0)
+	o.endLulls(t)
 	next := core.Earlier(o.next, o.further.limited())
 	for queue := range p.wants {
 		o.claimable[queue] = t.mayHaveMore(queue)
