@@ -160,7 +160,11 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 
 // inserter returns what inserts jobs that may have limit keys.
 func (c *Client) inserter() limits.Inserter {
-	return limits.Inserter{Declared: c.kinds, Waits: c.scope().Tx == nil && !c.store.LocksRows()}
+	in := limits.Inserter{Declared: c.kinds}
+	if c.scope().Tx == nil {
+		in.WaitsFrom = limits.WaitsFrom(c.store.LocksRows())
+	}
+	return in
 }
 
 // insertWith adds a job that needs more than one statement: one with a key, an author, or a transaction of the caller's.

@@ -30,10 +30,22 @@ type Declared interface {
 type Inserter struct {
 	Declared Declared
 
-	// Waits has a due job with a limit key wait at once, with its lane ready, as in a short transaction of the client's own. Otherwise a promotion
-	// makes it wait. So it is on PostgreSQL: there the entries of started jobs stay at the front of the index of waiting ones until others are
-	// added, or a vacuum comes. With a backlog of 60,000 jobs of one key that halved the rate.
-	Waits bool
+	// WaitsFrom is the least number of jobs of one call of which the due ones with a limit key wait at once, with their lanes ready; 0: a
+	// promotion makes them wait. See [WaitsFrom].
+	WaitsFrom int
+}
+
+// listWaits is [WaitsFrom] where rows are locked one by one.
+const listWaits = 100
+
+// WaitsFrom returns the least number of jobs of one call whose due ones wait at once, in a short transaction of the client's own. A promotion
+// takes longer than the insert. But the rows of the lanes are locked until the commit, and claims pass over them: where rows are locked one by
+// one, only lists wait at once whose insert takes longer than their commit, so that the lanes are free for most of the time.
+func WaitsFrom(locksRows bool) int {
+	if locksRows {
+		return listWaits
+	}
+	return 1
 }
 
 // Insert is [lifecycle.Insert] for a job whose limit key or queue may have a full backlog: it drops the job, or returns a [jobtype.FullError], as the
@@ -65,7 +77,7 @@ func (in Inserter) insert(
 	left := make([]lifecycle.Row, 0, len(rows))
 	for i, row := range rows {
 		if !dropped[i] {
-			row.Waiting = in.Waits && row.LimitKey != nil && row.Status == string(jobtype.StatusPending)
+			row.Waiting = in.WaitsFrom > 0 && len(rows) >= in.WaitsFrom && row.LimitKey != nil && row.Status == string(jobtype.StatusPending)
 			left = append(left, row)
 		}
 	}

@@ -178,6 +178,9 @@ func (p *player) call(ctx context.Context, call, most int) (acked int, err error
 	switch p.number(sorts) {
 	case 0:
 		size = min(most, 10)
+		if p.LimitKeys > 0 && p.number(4) == 0 {
+			size = min(most, 120) // the jobs of a long list wait at once
+		}
 	case 1:
 		unique = fmt.Sprint("unique ", p.User, p.number(uniqueKeys)) // of one user: the job may be cancelled with the user
 	case 4:

@@ -31,6 +31,8 @@ var limitTests = []test{
 	{"WithUniqueKeys", testLimitUnique},
 	{"BesideABacklog", testLimitBesideBacklog},
 	{"KeysAreListed", testLimitKeys},
+	{"ALongListWaitsAtOnce", testLimitLongList},
+	{"QuickOnesOfManyKeys", testLimitQuick},
 }
 
 // tenants is a kind whose payload is its limit key.
