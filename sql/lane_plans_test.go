@@ -8,7 +8,9 @@ import (
 )
 
 // The jobs of a lane are found in their order, and not sorted: there may be a million of them. Two indexes have their key, and where the
-// server knows nothing of the table, it takes the one of fewer levels.
+// server knows nothing of the table, it takes the one of fewer levels. It does not take the other one for rows of which it cannot prove that
+// their key is not null, as of those that a comparison of rows finds. Such a comparison ends the scan of an index only where its first column
+// is beyond the bound: that must not be the kind, or a look at one key would read the entries of all the later ones.
 func TestJobsOfLanesAreReadInOrder(t *testing.T) {
 	pool, _ := postgresEngine(t).at(t, 0)
 	pool.SetMaxOpenConns(1) // the settings belong to a connection
@@ -28,7 +30,8 @@ func TestJobsOfLanesAreReadInOrder(t *testing.T) {
 			}
 			found++
 			plan := strings.Join(postgresPlan(t, pool, s), "\n")
-			if !strings.Contains(plan, "using sqluice_jobs_lane ") || strings.Contains(plan, "sqluice_jobs_sequence") {
+			if !strings.Contains(plan, "using sqluice_jobs_lane ") || strings.Contains(plan, "sqluice_jobs_sequence") || strings.Contains(plan, "ROW((kind)") ||
+				strings.Contains(plan, "ROW(kind") {
 				t.Errorf("with %d jobs, %s does not read the jobs of a lane in their order:\n%s", n, s.Name, plan)
 			}
 		}

@@ -151,8 +151,8 @@ DELETE FROM sqluice_lanes AS t USING (
         WHERE i.kind = m.key AND i.limit_key = e.value AND i.queue = $2
           AND NOT EXISTS (
             SELECT 1 FROM sqluice_jobs AS j
-            WHERE j.status = 'waiting' AND (j.kind, j.limit_key, j.queue) >= (i.kind, i.limit_key, i.queue) AND (j.kind, j.limit_key, j.queue) <= (i.kind, i.limit_key, i.queue)
-            ORDER BY j.kind, j.limit_key, j.queue LIMIT 1 OFFSET 0)
+            WHERE j.status = 'waiting' AND j.kind = i.kind AND (j.limit_key, j.queue) >= (i.limit_key, i.queue) AND (j.limit_key, j.queue) <= (i.limit_key, i.queue)
+            ORDER BY j.limit_key, j.queue LIMIT 1 OFFSET 0)
         OFFSET 0
     ) AS l
 ) AS u WHERE t.kind = u.kind AND t.limit_key = u.limit_key AND t.queue = u.queue
@@ -258,7 +258,7 @@ CROSS JOIN LATERAL (
     WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST($3 AS BIGINT) AND i.held = 0
       AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j
-        WHERE j.status = 'waiting' AND (j.kind, j.limit_key, j.queue) >= (i.kind, i.limit_key, i.queue) AND (j.kind, j.limit_key, j.queue) <= (i.kind, i.limit_key, i.queue)
+        WHERE j.status = 'waiting' AND j.kind = i.kind AND (j.limit_key, j.queue) >= (i.limit_key, i.queue) AND (j.limit_key, j.queue) <= (i.limit_key, i.queue)
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($4 AS BIGINT) LIMIT 1 OFFSET 0)
         LIMIT 1 OFFSET 0)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind = '')
@@ -376,9 +376,9 @@ const listLaneJobs = `-- name: ListLaneJobs :many
 SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_each(CAST(CAST($1 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (m.key, e.value, $2) AND (i.kind, i.limit_key, i.queue) <= (m.key, e.value, $2)
+    WHERE i.status = 'waiting' AND i.kind = m.key AND (i.limit_key, i.queue) >= (e.value, CAST($2 AS TEXT)) AND (i.limit_key, i.queue) <= (e.value, CAST($2 AS TEXT))
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
-    ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT $4
+    ORDER BY i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT $4
 ) AS j
 ORDER BY j.priority DESC, j.run_after, j.id
 `
@@ -599,9 +599,9 @@ const lockLaneJobs = `-- name: LockLaneJobs :many
 SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_each(CAST(CAST($1 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (m.key, e.value, $2) AND (i.kind, i.limit_key, i.queue) <= (m.key, e.value, $2)
+    WHERE i.status = 'waiting' AND i.kind = m.key AND (i.limit_key, i.queue) >= (e.value, CAST($2 AS TEXT)) AND (i.limit_key, i.queue) <= (e.value, CAST($2 AS TEXT))
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
-    ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT $4
+    ORDER BY i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT $4
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS j
 ORDER BY j.priority DESC, j.run_after, j.id
@@ -1086,8 +1086,8 @@ SELECT e.value->>0, e.value->>1, CAST($1 AS TEXT), j.priority, CAST(e.value->>2 
 FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.priority FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (e.value->>0, e.value->>1, $1) AND (i.kind, i.limit_key, i.queue) <= (e.value->>0, e.value->>1, $1)
-    ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT 1
+    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND (i.limit_key, i.queue) >= (e.value->>1, CAST($1 AS TEXT)) AND (i.limit_key, i.queue) <= (e.value->>1, CAST($1 AS TEXT))
+    ORDER BY i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT 1
 ) AS j
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held
 `
@@ -1168,9 +1168,9 @@ WHERE id = ANY (ARRAY(
     SELECT j.id FROM jsonb_each(CAST(CAST($4 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
     CROSS JOIN LATERAL (
         SELECT i.id, CAST(CASE WHEN i.priority >= CAST($5 AS BIGINT) THEN 1 ELSE 0 END AS BIGINT) AS starts FROM sqluice_jobs AS i
-        WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (m.key, e.value, $6) AND (i.kind, i.limit_key, i.queue) <= (m.key, e.value, $6)
+        WHERE i.status = 'waiting' AND i.kind = m.key AND (i.limit_key, i.queue) >= (e.value, CAST($6 AS TEXT)) AND (i.limit_key, i.queue) <= (e.value, CAST($6 AS TEXT))
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > $1 LIMIT 1 OFFSET 0)
-        ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT $7
+        ORDER BY i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT $7
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS j
     WHERE j.starts = 1

@@ -228,7 +228,7 @@ CROSS JOIN LATERAL (
     WHERE i.kind = k.value AND i.queue = q.value AND COALESCE(i.ready_at, 0) <= CAST(@until AS BIGINT) AND i.held = 0
       AND EXISTS (
         SELECT 1 FROM sqluice_jobs AS j
-        WHERE j.status = 'waiting' AND (j.kind, j.limit_key, j.queue) >= (i.kind, i.limit_key, i.queue) AND (j.kind, j.limit_key, j.queue) <= (i.kind, i.limit_key, i.queue)
+        WHERE j.status = 'waiting' AND j.kind = i.kind AND (j.limit_key, j.queue) >= (i.limit_key, i.queue) AND (j.limit_key, j.queue) <= (i.limit_key, i.queue)
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = j.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
         LIMIT 1 OFFSET 0)
       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = q.value AND h.kind = '')
@@ -297,9 +297,9 @@ LEFT JOIN LATERAL (
 SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (m.key, e.value, @queue) AND (i.kind, i.limit_key, i.queue) <= (m.key, e.value, @queue)
+    WHERE i.status = 'waiting' AND i.kind = m.key AND (i.limit_key, i.queue) >= (e.value, CAST(@queue AS TEXT)) AND (i.limit_key, i.queue) <= (e.value, CAST(@queue AS TEXT))
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
-    ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT @n
+    ORDER BY i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT @n
 ) AS j
 ORDER BY j.priority DESC, j.run_after, j.id;
 
@@ -308,9 +308,9 @@ ORDER BY j.priority DESC, j.run_after, j.id;
 SELECT j.id, j.kind, CAST(j.limit_key AS TEXT) AS limit_key, j.priority FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.id, i.kind, i.limit_key, i.priority, i.run_after FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (m.key, e.value, @queue) AND (i.kind, i.limit_key, i.queue) <= (m.key, e.value, @queue)
+    WHERE i.status = 'waiting' AND i.kind = m.key AND (i.limit_key, i.queue) >= (e.value, CAST(@queue AS TEXT)) AND (i.limit_key, i.queue) <= (e.value, CAST(@queue AS TEXT))
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
-    ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT @n
+    ORDER BY i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT @n
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS j
 ORDER BY j.priority DESC, j.run_after, j.id;
@@ -332,9 +332,9 @@ WHERE id = ANY (ARRAY(
     SELECT j.id FROM jsonb_each(CAST(CAST(@keys AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
     CROSS JOIN LATERAL (
         SELECT i.id, CAST(CASE WHEN i.priority >= CAST(@least AS BIGINT) THEN 1 ELSE 0 END AS BIGINT) AS starts FROM sqluice_jobs AS i
-        WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (m.key, e.value, @queue) AND (i.kind, i.limit_key, i.queue) <= (m.key, e.value, @queue)
+        WHERE i.status = 'waiting' AND i.kind = m.key AND (i.limit_key, i.queue) >= (e.value, CAST(@queue AS TEXT)) AND (i.limit_key, i.queue) <= (e.value, CAST(@queue AS TEXT))
           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > @now LIMIT 1 OFFSET 0)
-        ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT @n
+        ORDER BY i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT @n
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS j
     WHERE j.starts = 1
@@ -356,8 +356,8 @@ SELECT e.value->>0, e.value->>1, CAST(@queue AS TEXT), j.priority, CAST(e.value-
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
 CROSS JOIN LATERAL (
     SELECT i.priority FROM sqluice_jobs AS i
-    WHERE i.status = 'waiting' AND (i.kind, i.limit_key, i.queue) >= (e.value->>0, e.value->>1, @queue) AND (i.kind, i.limit_key, i.queue) <= (e.value->>0, e.value->>1, @queue)
-    ORDER BY i.kind, i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT 1
+    WHERE i.status = 'waiting' AND i.kind = e.value->>0 AND (i.limit_key, i.queue) >= (e.value->>1, CAST(@queue AS TEXT)) AND (i.limit_key, i.queue) <= (e.value->>1, CAST(@queue AS TEXT))
+    ORDER BY i.limit_key, i.queue, i.priority DESC, i.run_after, i.id LIMIT 1
 ) AS j
 ON CONFLICT (kind, limit_key, queue) DO UPDATE SET ready_at = excluded.ready_at, priority = excluded.priority, held = excluded.held;
 
@@ -370,8 +370,8 @@ DELETE FROM sqluice_lanes AS t USING (
         WHERE i.kind = m.key AND i.limit_key = e.value AND i.queue = @queue
           AND NOT EXISTS (
             SELECT 1 FROM sqluice_jobs AS j
-            WHERE j.status = 'waiting' AND (j.kind, j.limit_key, j.queue) >= (i.kind, i.limit_key, i.queue) AND (j.kind, j.limit_key, j.queue) <= (i.kind, i.limit_key, i.queue)
-            ORDER BY j.kind, j.limit_key, j.queue LIMIT 1 OFFSET 0)
+            WHERE j.status = 'waiting' AND j.kind = i.kind AND (j.limit_key, j.queue) >= (i.limit_key, i.queue) AND (j.limit_key, j.queue) <= (i.limit_key, i.queue)
+            ORDER BY j.limit_key, j.queue LIMIT 1 OFFSET 0)
         OFFSET 0
     ) AS l
 ) AS u WHERE t.kind = u.kind AND t.limit_key = u.limit_key AND t.queue = u.queue;
