@@ -8,9 +8,9 @@ import (
 )
 
 // The jobs of a lane are found in their order, and not sorted: there may be a million of them. Two indexes have their key, and where the
-// server knows nothing of the table, it takes the one of fewer levels. It does not take the other one for rows of which it cannot prove that
-// their key is not null, as of those that a comparison of rows finds. Such a comparison ends the scan of an index only where its first column
-// is beyond the bound: that must not be the kind, or a look at one key would read the entries of all the later ones.
+// server knows nothing of the table, it takes the one of fewer levels, unless the plans cost about the same: then it takes the one that need not
+// sort. A condition that is always true, and seems to cost much, makes them so. (A comparison of rows would find the jobs as well, but ends the
+// scan of an index only where its first column is beyond the bound.)
 func TestJobsOfLanesAreReadInOrder(t *testing.T) {
 	pool, _ := postgresEngine(t).at(t, 0)
 	pool.SetMaxOpenConns(1) // the settings belong to a connection
@@ -20,7 +20,7 @@ func TestJobsOfLanesAreReadInOrder(t *testing.T) {
 	}
 	names := []string{"DeleteEmptyLanes", "HasWaitingJobs", "ListLaneJobs", "LockLaneJobs", "SetLanes", "StartLaneJobs"}
 	from := 1
-	for _, n := range []int{1, 100, 3_000, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 80_000} {
+	for _, n := range []int{1, 100, 3_000, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 80_000, 150_000, 300_000} {
 		mustExec(t, pool, fmt.Sprintf(`INSERT INTO sqluice_jobs (kind, limit_key, status, run_after) SELECT 'mail', '', 'waiting', 100000000000000 + i FROM generate_series(%d, %d) AS n (i)`, from, n))
 		from = n + 1
 		found := 0
@@ -30,8 +30,7 @@ func TestJobsOfLanesAreReadInOrder(t *testing.T) {
 			}
 			found++
 			plan := strings.Join(postgresPlan(t, pool, s), "\n")
-			if !strings.Contains(plan, "using sqluice_jobs_lane ") || strings.Contains(plan, "sqluice_jobs_sequence") || strings.Contains(plan, "ROW((kind)") ||
-				strings.Contains(plan, "ROW(kind") {
+			if !strings.Contains(plan, "using sqluice_jobs_lane ") || strings.Contains(plan, "sqluice_jobs_sequence") {
 				t.Errorf("with %d jobs, %s does not read the jobs of a lane in their order:\n%s", n, s.Name, plan)
 			}
 		}
