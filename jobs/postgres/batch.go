@@ -51,6 +51,3 @@ func readAll(list []queued, answer func(queued) (pgx.Rows, error), ran ran) erro
 	}
 	return nil
 }
-
-// read is a ran that only reads.
-func read(_ queued, _ time.Duration, err error) error { return err }

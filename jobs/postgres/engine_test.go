@@ -43,6 +43,7 @@ func TestEngine(t *testing.T) {
 		{"Silence", silenceTests},
 		{"Backlog", backlogTests},
 		{"Stray", strayTests},
+		{"Together", togetherTests},
 		{"Tx", txTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {

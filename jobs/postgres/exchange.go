@@ -113,8 +113,14 @@ func (x *exchange) queue() error {
 		}
 	}
 	if p.Look {
-		x.out.Looked = true
-		x.add("find the next due job", queuedGetNextRunAfter(&x.out.Next))
+		s := queuedGetNextRunAfter(&x.out.Next)
+		readNext := s.read
+		s.read = func(rows pgx.Rows) error {
+			err := readNext(rows)
+			x.out.Looked = err == nil // a commit may succeed whose answer is lost
+			return err
+		}
+		x.add("find the next due job", s)
 	}
 	return nil
 }

@@ -184,6 +184,7 @@ type transaction struct {
 	synchronous bool     // the server has synchronous standbys
 	cycle       bool     // a runner's: no caller gets its outcome
 	last        []queued // sent with the commit
+	lastRan     ran      // called after each of them
 	added       []string // queues with new jobs, to be announced
 }
 
@@ -347,7 +348,7 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	}
 	batch.Queue(control("commit"))
 	results := t.conn.Conn().SendBatch(t.watch.ctx, &batch)
-	if err := readAll(t.last, func(queued) (pgx.Rows, error) { return results.Query() }, read); err != nil {
+	if err := readAll(t.last, func(queued) (pgx.Rows, error) { return results.Query() }, t.lastRan); err != nil {
 		_ = results.Close() // it returns the same error
 		return pgconn.CommandTag{}, err
 	}
@@ -427,12 +428,7 @@ func (t *transaction) runAtCommit(ctx context.Context, list []queued, ran ran) e
 	if !t.begun || !t.prepared(list) {
 		return t.run(ctx, list, ran)
 	}
-	t.last = list
-	for _, s := range list {
-		if err := ran(s, 0, nil); err != nil {
-			return err
-		}
-	}
+	t.last, t.lastRan = list, ran
 	return nil
 }
 

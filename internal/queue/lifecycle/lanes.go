@@ -74,8 +74,8 @@ func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, mad
 	var woken, room int64
 	calls := []db.Call{db.HoldLimitKeysCall{Arg: jsonKeys(keys), Into: &held}}
 	if len(ended) > 0 {
-		calls = append(calls, db.WakeLanesCall{Arg: db.WakeLanesParams{Now: now, Keys: jsonKeys(ended)}, Into: &woken})
-		calls = append(calls, countRoom(now, ended, made, &room))
+		keys := jsonKeys(ended)
+		calls = append(calls, db.WakeLanesCall{Arg: db.WakeLanesParams{Now: now, Keys: keys}, Into: &woken}, countRoom(now, keys, made, &room))
 	}
 	calls = append(calls, closeKeys(t)...)
 	if len(opened) > 0 {
@@ -88,22 +88,33 @@ func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, mad
 	return nil
 }
 
-// OpenLanesOf makes the lanes ready of rows that were inserted to wait. list has the result for each. now is in microseconds.
-func OpenLanesOf(ctx context.Context, q db.Querier, now int64, rows []Row, list []Inserted) error {
+// OpenLanesOf makes the lanes ready of rows that were inserted to wait. list has the result for each. now is in microseconds. hold locks the
+// keys first, as the write of an end does: without that, the two could lock lanes in different orders.
+func OpenLanesOf(ctx context.Context, q db.Querier, now int64, rows []Row, list []Inserted, hold bool) error {
 	var opened []lane
+	var keys [][2]string
 	for i, row := range rows {
 		if row.Waiting && !list[i].Existed && !list[i].Dropped {
 			opened = append(opened, lane{row.Kind, *row.LimitKey, row.Queue, row.Priority})
+			keys = append(keys, [2]string{row.Kind, *row.LimitKey})
 		}
 	}
 	if len(opened) == 0 {
 		return nil
 	}
-	return core.Wrap(q.OpenLanes(ctx, db.OpenLanesParams{Now: now, Items: jsonLanes(opened)}), "open lanes")
+	calls := []db.Call{db.OpenLanesCall{Arg: db.OpenLanesParams{Now: now, Items: jsonLanes(opened)}}}
+	if hold {
+		calls = slices.Insert(calls, 0, db.Call(db.HoldLimitKeysCall{Arg: jsonKeys(keys), Into: new([]db.HoldLimitKeysRow)}))
+	}
+	return core.Wrap(db.Together(ctx, q, calls...), "open lanes")
 }
 
-// countRoom returns the call by which a write learns whether jobs may start where attempts have ended, for which other workers then look.
-func countRoom(now int64, ended [][2]string, made []repeated, room *int64) db.Call {
+// claimsBegunLater is more than the time for which an end waits for a claim that has begun later, and leaves a lane ready from then on.
+const claimsBegunLater = int64(time.Minute / time.Microsecond)
+
+// countRoom returns the call by which a write learns whether jobs may start where attempts have ended, for which other workers then look. keys
+// are those of the attempts, as the statement takes them.
+func countRoom(now int64, keys string, made []repeated, room *int64) db.Call {
 	var kinds, queues []string
 	for _, m := range made {
 		if m.ended() {
@@ -113,7 +124,7 @@ func countRoom(now int64, ended [][2]string, made []repeated, room *int64) db.Ca
 	slices.Sort(kinds)
 	slices.Sort(queues)
 	return db.CountRoomCall{Into: room, Arg: db.CountRoomParams{
-		Kinds: core.JSONNames(slices.Compact(kinds)), Queues: core.JSONNames(slices.Compact(queues)), Keys: jsonKeys(ended), Now: now,
+		Kinds: core.JSONNames(slices.Compact(kinds)), Queues: core.JSONNames(slices.Compact(queues)), Keys: keys, Now: now + claimsBegunLater,
 	}}
 }
 

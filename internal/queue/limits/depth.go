@@ -88,7 +88,7 @@ func (in Inserter) insert(
 	if err != nil {
 		return nil, err
 	}
-	if err := lifecycle.OpenLanesOf(ctx, q, left[0].Now, left, inserted); err != nil {
+	if err := lifecycle.OpenLanesOf(ctx, q, left[0].Now, left, inserted, in.WaitsFrom == listWaits); err != nil {
 		return nil, err
 	}
 	list := make([]lifecycle.Inserted, len(rows))

@@ -1,0 +1,1 @@
+SELECT deadlocks FROM pg_stat_database WHERE datname = current_database();
