@@ -9,7 +9,7 @@ import (
 )
 
 // Plan is one cycle of a runner as data. An engine carries it out in one transaction, in the order of the fields, in as few round trips as
-// it can. The transaction may run more than once, and each run begins with Before.
+// it can: where nothing comes between Before and a look, the look may go with the commit. The transaction may run more than once, and each run begins with Before.
 type Plan struct {
 	// Clock returns the time of each run of the transaction; nil: the store's clock.
 	Clock func() time.Time
@@ -79,6 +79,8 @@ type QueueClaim struct {
 	Ahead bool              // the claim may be of more jobs than there are free slots
 	Quick map[string]bool   // the kinds whose recent attempts took less time than a cycle
 	Rows  []db.ClaimJobsRow // a buffer that the outcome gets for its rows; nil: the engine makes one
+
+	Queues []string // the queues from which the transaction claims in this way: their limits are locked in one order; nil: Queue alone
 }
 
 // prefetch returns Ahead as a statement takes it.

@@ -18,6 +18,7 @@ import (
 // Source is the [runner.Source] of jobs with limit keys. The zero value is ready. One goroutine uses it.
 type Source struct {
 	yields map[string]yield // of the lanes of each queue
+	full   map[string]bool  // the queues in which the last claim found a full limit of the whole queue or of a whole kind
 }
 
 // yield holds the results of the last quick claims from a queue.
@@ -88,9 +89,9 @@ func (*Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue s
 			}
 		}
 	}
-	for i, lane := range lanes { // a claim must note that a lane without room, or without a job that can start, is not ready
+	for _, lane := range lanes { // a claim must note that a lane without room, or without a job that can start, is not ready; it takes no other job's slot
 		if d.states[lane].room == 0 || dealt[lane] > 0 && d.shares[lane] == dealt[lane] {
-			priorities = append(priorities, rows[i].Priority)
+			priorities = append(priorities, math.MinInt64)
 		}
 	}
 	slices.SortFunc(priorities, func(a, b int64) int { return cmp.Compare(b, a) })
@@ -121,7 +122,15 @@ func (s *Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, cla
 	}
 	c := claimer{q: q, by: by, queue: claim.Queue, now: core.Micros(now), quick: claim.Quick}
 	lanes := s.lanesFor(claim)
-	ready, err := c.begin(ctx, lanes)
+	queues := claim.Queues
+	if len(queues) == 0 {
+		queues = []string{claim.Queue}
+	}
+	ready, err := c.lockFirst(ctx, queues, lanes, s.full[claim.Queue])
+	if s.full == nil {
+		s.full = map[string]bool{}
+	}
+	s.full[claim.Queue] = c.found
 	var claimed []runner.Claimed
 	for rounds := 1; err == nil && len(ready) > 0; rounds++ {
 		left := claim.N - int64(len(claimed))
@@ -190,24 +199,33 @@ func (s *Source) note(queue string, d *deal, jobs int, n int64) {
 	s.yields[queue] = y
 }
 
-// begin locks and reads the limits of the whole queue and of whole kinds, and locks up to n ready lanes, of kinds with room.
-func (c *claimer) begin(ctx context.Context, n int64) (ready []db.LockReadyLanesRow, err error) {
-	queues := core.JSONNames([]string{c.queue})
+// lockFirst locks the limits of whole queues, a list with that of the claim, and of whole kinds, and reads those of the claim. With them it
+// locks up to n ready lanes, of kinds with room: in a further round trip where full says that the claim before found one without, whose lanes
+// would be locked in vain.
+func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64, full bool) (ready []db.LockReadyLanesRow, err error) {
 	var locked []db.LockWholeLimitsRow
 	var limits []db.ReadWholeLimitsRow
-	err = db.Together(ctx, c.q, // in this order: a claim that waits for a limit holds no lanes, and only a statement after the lock reads all that run
-		db.LockWholeLimitsCall{Arg: db.LockWholeLimitsParams{Queues: queues, Kinds: c.by.Kinds}, Into: &locked},
-		db.ReadWholeLimitsCall{Arg: db.ReadWholeLimitsParams{Queues: queues, Kinds: c.by.Kinds}, Into: &limits},
-		db.LockReadyLanesCall{Arg: c.readyLanes(c.by.Kinds, n), Into: &ready},
-	)
-	if err != nil {
+	calls := []db.Call{ // in this order: a claim that waits for a limit holds no lanes, and only a statement after the lock reads all that run
+		db.LockWholeLimitsCall{Arg: db.LockWholeLimitsParams{Queues: core.JSONNames(queues), Kinds: c.by.Kinds}, Into: &locked},
+		db.ReadWholeLimitsCall{Arg: db.ReadWholeLimitsParams{Queues: core.JSONNames([]string{c.queue}), Kinds: c.by.Kinds}, Into: &limits},
+	}
+	if !full {
+		calls = append(calls, db.LockReadyLanesCall{Arg: c.readyLanes(c.by.Kinds, n), Into: &ready})
+	}
+	if err := db.Together(ctx, c.q, calls...); err != nil {
 		return nil, fmt.Errorf("lock limits and ready lanes: %w", err)
 	}
 	c.wholes = newWholes(limits, c.now)
-	if kinds, _, err := c.wholes.withRoom(ScopeTotal, c.by.Kinds, c.now); err != nil || kinds == c.by.Kinds {
+	kinds, _, err := c.wholes.withRoom(ScopeTotal, c.by.Kinds, c.now)
+	if s := c.wholes[Name{Scope: ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
+		c.found = true
+		return nil, err
+	}
+	c.found = kinds != c.by.Kinds
+	if err != nil || !full && !c.found {
 		return ready, err
 	}
-	return c.lockReady(ctx, n) // and not lanes of a kind without room
+	return c.lockReady(ctx, n)
 }
 
 // lockReady locks up to n ready lanes, of kinds with room.
@@ -241,7 +259,7 @@ func (c *claimer) round(ctx context.Context, ready []db.LockReadyLanesRow, lanes
 	if jobs, err = c.start(ctx, d); err != nil {
 		return nil, nil, err
 	}
-	return jobs, d, c.leave(ctx, d)
+	return jobs, d, c.leave(ctx, d, int64(len(jobs)) == n)
 }
 
 // claimer is one claim from a queue.
@@ -253,6 +271,7 @@ type claimer struct {
 	quick map[string]bool // the kinds whose attempts take less time than a cycle
 
 	wholes wholes
+	found  bool     // a whole kind or the queue is full
 	spent  [][4]any // the starts to note, of limits with a rate
 }
 
@@ -304,12 +323,15 @@ func (c *claimer) lockKeys(ctx context.Context, lanes []key) (map[key]bool, erro
 const startsAgain = int64(100 * time.Millisecond / time.Microsecond)
 
 // leave notes the starts of limits with a rate, and when the lanes are ready again, and removes the empty ones. A lane that only the limit of
-// its whole kind or queue has held stays as it is, and keeps its place among the ready ones.
-func (c *claimer) leave(ctx context.Context, d *deal) error {
+// its whole kind or queue has held stays as it is, and keeps its place among the ready ones. filled: the claim has no slot left.
+func (c *claimer) leave(ctx context.Context, d *deal, filled bool) error {
 	var items [][4]any
 	for _, l := range d.lanes {
 		if s := d.states[l]; s.started > 0 || s.room == 0 {
-			at, held := c.again(l, s, d.shares[l])
+			at, held := c.nextLook(s, d.shares[l])
+			if at == nil && held == 0 && filled && s.started > 0 && c.quick[l.kind] {
+				at = new(c.now) // an end must make no lane ready whose jobs have ended when its turn comes; else the next claim parks it
+			}
 			items = append(items, [4]any{l.kind, l.key, at, held})
 		}
 	}
@@ -332,8 +354,8 @@ func (c *claimer) leave(ctx context.Context, d *deal) error {
 	return core.Wrap(err, "remove empty lanes")
 }
 
-// again returns when a claim looks at a lane again, nil: at the end of a job, and 1 if its sequence is held. left is the rest of its share.
-func (c *claimer) again(l key, s *state, left int64) (at *int64, held int) {
+// nextLook returns when a claim looks at a lane again, nil: at the end of a job, and 1 if its sequence is held. left is the rest of its share.
+func (c *claimer) nextLook(s *state, left int64) (at *int64, held int) {
 	at = s.readyAt(c.now)
 	switch {
 	case s.held:
@@ -343,8 +365,6 @@ func (c *claimer) again(l key, s *state, left int64) (at *int64, held int) {
 		if s.first != 0 {
 			held = 1
 		}
-	case at == nil && s.started > 0 && c.quick[l.kind]: // its jobs will have ended when its turn comes again, and need not make it ready
-		at = new(c.now)
 	}
 	return at, held
 }

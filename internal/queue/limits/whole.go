@@ -23,6 +23,7 @@ func readWholes(ctx context.Context, q db.Querier, queues, kinds string, now int
 	return newWholes(rows, now), nil
 }
 
+// newWholes returns the limits of rows at a time.
 func newWholes(rows []db.ReadWholeLimitsRow, now int64) wholes {
 	w := make(wholes, len(rows))
 	for _, row := range rows {

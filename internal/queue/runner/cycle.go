@@ -187,6 +187,7 @@ func (c *cycle) before(ctx context.Context, q db.Querier, now time.Time) (err er
 		return nil // more are due, perhaps better ones
 	}
 	for i, f := range c.turn.plan.further {
+		f.Queues = c.queues[len(c.queues)-len(c.turn.plan.further):]
 		rows, err := f.source.Claim(ctx, q, c.claimer(), f.QueueClaim, now)
 		if err != nil {
 			return fmt.Errorf("claim jobs: %w", err)

@@ -30,10 +30,10 @@ const (
 	// between the clocks of the runner and of a program that has just inserted a job.
 	drainAhead = 50 * time.Millisecond
 
-	// lullTime is the time for which pending jobs are not looked for in a queue without any, while further sources fill lullSlots slots or more
-	// in each cycle: such cycles follow each other in some milliseconds, and the look and its round trips would take a tenth of them.
-	lullTime  = 50 * time.Millisecond
-	lullSlots = 16
+	// pendingLookAfter is the time for which pending jobs are not looked for in a queue without any, while further sources fill manySlots slots
+	// or more in each cycle: such cycles follow each other in some milliseconds, and the look and its round trips would take a tenth of them.
+	pendingLookAfter = 50 * time.Millisecond
+	manySlots        = 16
 )
 
 // lookout knows which queues may have jobs to claim, and when to look again. Only the loop's goroutine uses it.
@@ -56,7 +56,7 @@ type further struct {
 	read engine.Next // read with the time of the next scheduled job
 	next time.Time   // when a source has jobs again by itself; the zero time: not
 
-	lulls map[string]time.Time // until when the pending jobs of a queue, of which there were none, are not looked for
+	noPending map[string]time.Time // until when the pending jobs of a queue, of which there were none, are not looked for
 }
 
 // limited returns when the next job with a limit key falls due; the zero time: none is scheduled.
@@ -204,7 +204,7 @@ func (o *lookout) share(ctx context.Context, p *plan) error {
 	}
 	p.shared = true
 	p.further, p.pending, p.direct = nil, map[string]int64{}, map[string]bool{}
-	if o.isLull(p) {
+	if o.skipsPending(p) {
 		for _, queue := range slices.Sorted(maps.Keys(p.wants)) {
 			o.shareAll(p, queue, min(p.wants[queue], p.slots[queue]))
 		}
@@ -233,7 +233,7 @@ func (o *lookout) shareQueue(ctx context.Context, q db.Querier, p *plan, queue s
 		}
 		if !pending { // there is nothing to compare
 			o.shareAll(p, queue, n)
-			o.further.lulls[queue] = time.Now().Add(lullTime)
+			o.further.noPending[queue] = time.Now().Add(pendingLookAfter)
 			return nil
 		}
 	}
@@ -271,22 +271,23 @@ func (o *lookout) shareAll(p *plan, queue string, n int64) {
 	p.split(queue, o.env.sources, []int64{0, n})
 }
 
-// isLull reports whether no pending jobs are looked for in any queue of a plan.
-func (o *lookout) isLull(p *plan) bool {
+// skipsPending reports whether no pending jobs are looked for in the queues of a plan.
+func (o *lookout) skipsPending(p *plan) bool {
 	now := time.Now()
 	for queue, n := range p.wants {
-		if min(n, p.slots[queue]) < lullSlots || !now.Before(o.further.lulls[queue]) {
+		if min(n, p.slots[queue]) < manySlots || !now.Before(o.further.noPending[queue]) {
 			return false
 		}
 	}
 	return !engine.ClockStands(o.env.store)
 }
 
-// endLulls ends the lulls of the queues of a turn in which sources did not fill the slots, or in which jobs became pending or left it.
-func (o *lookout) endLulls(t *turn) {
+// expectPending has the next cycle look for pending jobs again in queues whose slots the sources did not fill, or where jobs became pending or
+// ceased to be.
+func (o *lookout) expectPending(t *turn) {
 	for queue := range t.plan.wants {
 		if !t.more[queue] || t.promoted > t.due {
-			delete(o.further.lulls, queue)
+			delete(o.further.noPending, queue)
 		}
 	}
 }
@@ -373,7 +374,7 @@ func (o *lookout) hasUnfinished(ctx context.Context) bool {
 func (o *lookout) learnFrom(t *turn, behind bool) {
 	p := &t.plan
 	o.notice.learn(len(t.claimed) > 0)
-	o.endLulls(t)
+	o.expectPending(t)
 	next := core.Earlier(o.next, o.further.limited())
 	for queue := range p.wants {
 		o.claimable[queue] = t.mayHaveMore(queue)

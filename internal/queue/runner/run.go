@@ -154,7 +154,7 @@ func (r *run) newLoop() *loop {
 		env: r.env, ledger: r.ledger, slots: r.slots, executor: r.executor, committer: r.committer, trouble: outage.New(r.env.log), batch: batchSlots,
 		lookout: lookout{
 			env: r.env, served: subscription{unlisten: func() {}}, alarm: clock.NewAlarm(r.env.store.Now), claimable: map[string]bool{},
-			further: further{lulls: map[string]time.Time{}}, backoff: r.env.store.Claims().Backoff(r.rescuer.Workers),
+			further: further{noPending: map[string]time.Time{}}, backoff: r.env.store.Claims().Backoff(r.rescuer.Workers),
 		},
 	}
 	l.refusals = refusals{env: r.env, ledger: r.ledger, slots: r.slots, committer: r.committer, commitOne: l.commitOne}
