@@ -317,13 +317,16 @@ CROSS JOIN LATERAL (
        AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS h WHERE h.queue = l.value AND h.kind = '')
        AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = l.value AND g.kind = k.value) LIMIT 1)
     UNION ALL
-    (SELECT d.id FROM sqluice_jobs AS d
-     WHERE d.status = 'scheduled' /* in a form that only sqluice_jobs_scheduled serves: queue and kind equal, and due */
-       AND (d.queue, d.kind, d.run_after) >= (l.value, k.value, 0) AND (d.queue, d.kind, d.run_after) <= (l.value, k.value, CAST($3 AS BIGINT))
-       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > $3 LIMIT 1 OFFSET 0)
+    (SELECT d.id FROM (
+         SELECT s.id, s.queue, s.kind, s.run_after FROM sqluice_jobs AS s
+         WHERE s.status = 'scheduled' /* in a form that only sqluice_jobs_scheduled serves: the first job of the queue and the kind, or a later one */
+           AND (s.queue, s.kind, s.run_after) >= (l.value, k.value, 0)
+           AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = s.id AND g.action IN ('promote', 'conflict') AND g.again_at > $3 LIMIT 1 OFFSET 0)
+         ORDER BY s.queue, s.kind, s.run_after LIMIT 1
+     ) AS d
+     WHERE d.queue = l.value AND d.kind = k.value AND d.run_after <= CAST($3 AS BIGINT)
        AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS o WHERE o.queue = l.value AND o.kind = '')
-       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = l.value AND g.kind = k.value)
-     ORDER BY d.queue, d.kind, d.run_after LIMIT 1)
+       AND /* claimable */ NOT EXISTS (SELECT 1 FROM sqluice_pauses AS g WHERE g.queue = l.value AND g.kind = k.value))
     LIMIT 1
 ) AS c
 `

@@ -24,10 +24,11 @@ FROM sqluice_jobs AS j WHERE j.id IN (
         ORDER BY f.finished_at DESC, f.id DESC LIMIT $5) AS a
     UNION ALL
     SELECT o.id FROM (
-        SELECT k.id FROM sqluice_jobs AS k
-        WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= ($4, $1) /* kind equal, in a form that only sqluice_jobs_failed_kind serves */
+        SELECT k.id, k.kind, k.finished_at FROM sqluice_jobs AS k
+        WHERE k.status = 'failed' /* in a form that only sqluice_jobs_failed_kind serves: the latest of the kind, or earlier ones */
           AND (k.kind, k.finished_at, k.id) < ($4, $2, $3)
         ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT $5) AS o
+    WHERE o.kind = $4 AND o.finished_at >= $1
 ) ORDER BY j.finished_at DESC, j.id DESC
 `
 
@@ -101,8 +102,9 @@ FROM (
             UNION ALL
             SELECT o.id, o.kind, o.error, o.finished_at FROM (
                 SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
-                WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= ($2, $1) AND k.kind <= $2 /* as above */
+                WHERE k.status = 'failed' AND (k.kind, k.finished_at) <= ($2, 9223372036854775807) /* as above */
                 ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT $3) AS o
+            WHERE o.kind = $2 AND o.finished_at >= $1
         ) AS r
     ) AS f
     GROUP BY f.kind, f.error, f.cause

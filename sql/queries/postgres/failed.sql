@@ -15,10 +15,11 @@ FROM sqluice_jobs AS j WHERE j.id IN (
         ORDER BY f.finished_at DESC, f.id DESC LIMIT @n) AS a
     UNION ALL
     SELECT o.id FROM (
-        SELECT k.id FROM sqluice_jobs AS k
-        WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (sqlc.narg('kind'), @since) /* kind equal, in a form that only sqluice_jobs_failed_kind serves */
+        SELECT k.id, k.kind, k.finished_at FROM sqluice_jobs AS k
+        WHERE k.status = 'failed' /* in a form that only sqluice_jobs_failed_kind serves: the latest of the kind, or earlier ones */
           AND (k.kind, k.finished_at, k.id) < (sqlc.narg('kind'), @before_time, @before_id)
         ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT @n) AS o
+    WHERE o.kind = sqlc.narg('kind') AND o.finished_at >= @since
 ) ORDER BY j.finished_at DESC, j.id DESC;
 
 -- name: ReportFailedJobs :many
@@ -42,8 +43,9 @@ FROM (
             UNION ALL
             SELECT o.id, o.kind, o.error, o.finished_at FROM (
                 SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
-                WHERE k.status = 'failed' AND (k.kind, k.finished_at) >= (sqlc.narg('kind'), @since) AND k.kind <= sqlc.narg('kind') /* as above */
+                WHERE k.status = 'failed' AND (k.kind, k.finished_at) <= (sqlc.narg('kind'), 9223372036854775807) /* as above */
                 ORDER BY k.kind DESC, k.finished_at DESC, k.id DESC LIMIT @most) AS o
+            WHERE o.kind = sqlc.narg('kind') AND o.finished_at >= @since
         ) AS r
     ) AS f
     GROUP BY f.kind, f.error, f.cause
