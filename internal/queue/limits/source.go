@@ -89,7 +89,8 @@ func (*Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue s
 			}
 		}
 	}
-	for _, lane := range lanes { // a claim must note that a lane without room, or without a job that can start, is not ready; it takes no other job's slot
+	// A claim must note that a lane without room, or without a job that can start, is not ready. Such a lane takes no other job's slot.
+	for _, lane := range lanes {
 		if d.states[lane].room == 0 || dealt[lane] > 0 && d.shares[lane] == dealt[lane] {
 			priorities = append(priorities, math.MinInt64)
 		}
@@ -130,7 +131,7 @@ func (s *Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, cla
 	if s.full == nil {
 		s.full = map[string]bool{}
 	}
-	s.full[claim.Queue] = c.found
+	s.full[claim.Queue] = c.full
 	var claimed []runner.Claimed
 	for rounds := 1; err == nil && len(ready) > 0; rounds++ {
 		left := claim.N - int64(len(claimed))
@@ -200,16 +201,16 @@ func (s *Source) note(queue string, d *deal, jobs int, n int64) {
 }
 
 // lockFirst locks the limits of whole queues, a list with that of the claim, and of whole kinds, and reads those of the claim. With them it
-// locks up to n ready lanes, of kinds with room: in a further round trip where full says that the claim before found one without, whose lanes
-// would be locked in vain.
-func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64, full bool) (ready []db.LockReadyLanesRow, err error) {
+// locks up to n ready lanes, of kinds with room: in a further round trip where wasFull says that the claim before found one without, whose
+// lanes would be locked in vain.
+func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64, wasFull bool) (ready []db.LockReadyLanesRow, err error) {
 	var locked []db.LockWholeLimitsRow
 	var limits []db.ReadWholeLimitsRow
 	calls := []db.Call{ // in this order: a claim that waits for a limit holds no lanes, and only a statement after the lock reads all that run
 		db.LockWholeLimitsCall{Arg: db.LockWholeLimitsParams{Queues: core.JSONNames(queues), Kinds: c.by.Kinds}, Into: &locked},
 		db.ReadWholeLimitsCall{Arg: db.ReadWholeLimitsParams{Queues: core.JSONNames([]string{c.queue}), Kinds: c.by.Kinds}, Into: &limits},
 	}
-	if !full {
+	if !wasFull {
 		calls = append(calls, db.LockReadyLanesCall{Arg: c.readyLanes(c.by.Kinds, n), Into: &ready})
 	}
 	if err := db.Together(ctx, c.q, calls...); err != nil {
@@ -218,11 +219,11 @@ func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64, full 
 	c.wholes = newWholes(limits, c.now)
 	kinds, _, err := c.wholes.withRoom(ScopeTotal, c.by.Kinds, c.now)
 	if s := c.wholes[Name{Scope: ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
-		c.found = true
+		c.full = true
 		return nil, err
 	}
-	c.found = kinds != c.by.Kinds
-	if err != nil || !full && !c.found {
+	c.full = kinds != c.by.Kinds
+	if err != nil || !wasFull && !c.full {
 		return ready, err
 	}
 	return c.lockReady(ctx, n)
@@ -271,7 +272,7 @@ type claimer struct {
 	quick map[string]bool // the kinds whose attempts take less time than a cycle
 
 	wholes wholes
-	found  bool     // a whole kind or the queue is full
+	full   bool     // a whole kind or the queue is
 	spent  [][4]any // the starts to note, of limits with a rate
 }
 
@@ -330,7 +331,7 @@ func (c *claimer) leave(ctx context.Context, d *deal, filled bool) error {
 		if s := d.states[l]; s.started > 0 || s.room == 0 {
 			at, held := c.nextLook(s, d.shares[l])
 			if at == nil && held == 0 && filled && s.started > 0 && c.quick[l.kind] {
-				at = new(c.now) // an end must make no lane ready whose jobs have ended when its turn comes; else the next claim parks it
+				at = new(c.now) // mostly its jobs have ended when its turn comes, and no end must make it ready; else a claim parks it
 			}
 			items = append(items, [4]any{l.kind, l.key, at, held})
 		}

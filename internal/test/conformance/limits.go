@@ -33,6 +33,7 @@ var limitTests = []test{
 	{"KeysAreListed", testLimitKeys},
 	{"ALongListWaitsAtOnce", testLimitLongList},
 	{"QuickOnesOfManyKeys", testLimitQuick},
+	{"OthersBesideQuickOnes", testLimitOthersBeside},
 }
 
 // tenants is a kind whose payload is its limit key.

@@ -67,3 +67,35 @@ func testLimitQuick(f *fixture) {
 	}
 	want(f, "starts", len(starts.list), tenantsAtOnce*jobsOfEach)
 }
+
+// A worker whose slots jobs with limit keys fill in each cycle looks for other jobs only now and then, but it does.
+func testLimitOthersBeside(f *fixture) {
+	const tenantsAtOnce, jobsOfEach = 40, 100
+	kind, starts := tenants(jobs.Limit[string]{Running: 2}), newStarts()
+	var list []string
+	for i := range tenantsAtOnce {
+		list = append(list, fmt.Sprint("t", i))
+	}
+	ids := f.addTenants(kind, slices.Repeat(list, jobsOfEach))
+	begun := make(chan struct{}, len(ids))
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 20}}, onTenants(kind, func(_ context.Context, _ jobs.Job, tenant string) error {
+		starts.begin(tenant)()
+		begun <- struct{}{}
+		return nil
+	}), on("other", func(context.Context, jobs.Job) error {
+		starts.begin("other")()
+		return nil
+	}))
+	for range len(ids) / 10 {
+		receive(f, "a start", begun)
+	}
+	other := f.enqueue("other", jobs.Priority(9))
+	for _, id := range append(ids, other) {
+		want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	}
+	starts.mu.Lock()
+	defer starts.mu.Unlock()
+	if at := slices.Index(starts.list, "other"); at < 0 || at == len(ids) {
+		f.Errorf("the other job started as number %d of %d", at, len(starts.list))
+	}
+}
