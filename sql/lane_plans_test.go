@@ -1,10 +1,13 @@
 package sql_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
 // The jobs of a lane are found in their order, and not sorted: there may be a million of them. Two indexes have their key, and where the
@@ -38,4 +41,36 @@ func TestJobsOfLanesAreReadInOrder(t *testing.T) {
 			t.Fatalf("%d of %d statements exist: keep the list true", found, len(names))
 		}
 	}
+}
+
+// laneLooks returns the statements that look for the jobs of a lane: in queues with no or few jobs of the key, and in one with many.
+func laneLooks(now int64, kinds string, n int64) (list []look) {
+	for _, queue := range []string{"a", "b", "default"} {
+		lane := " of queue " + queue
+		list = append(list,
+			look{name: "SetLanes" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
+				_, err := q.SetLanes(ctx, dbpostgres.SetLanesParams{Queue: queue, Items: `[["report", "k", 0, 0]]`})
+				return err
+			}},
+			look{name: "DeleteEmptyLanes" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
+				_, err := q.DeleteEmptyLanes(ctx, dbpostgres.DeleteEmptyLanesParams{Queue: queue, Keys: `{"report": ["k"]}`})
+				return err
+			}},
+			look{name: "HasWaitingJobs" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
+				_, err := q.HasWaitingJobs(ctx, dbpostgres.HasWaitingJobsParams{Queues: `["` + queue + `"]`, Kinds: kinds, Now: now, Until: now})
+				return err
+			}},
+			look{name: "ListLaneJobs" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
+				_, err := q.ListLaneJobs(ctx, dbpostgres.ListLaneJobsParams{Keys: `{"report": ["k"]}`, Queue: queue, Now: now, N: n})
+				return err
+			}},
+			look{name: "StartLaneJobs" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
+				_, err := q.StartLaneJobs(ctx, dbpostgres.StartLaneJobsParams{
+					Now: now, WorkerID: 1, LeaseUntil: now, Keys: `{"report": ["k"]}`, Least: -1, Queue: queue, N: n,
+				})
+				return err
+			}},
+		)
+	}
+	return list
 }

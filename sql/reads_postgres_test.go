@@ -219,33 +219,7 @@ func looks(now int64) []look {
 			return err
 		}},
 	}
-	for _, queue := range []string{"a", "b", "default"} { // two with few jobs of the key beside one with many
-		lane := " of queue " + queue
-		list = append(list,
-			look{name: "SetLanes" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
-				_, err := q.SetLanes(ctx, dbpostgres.SetLanesParams{Queue: queue, Items: `[["report", "k", 0, 0]]`})
-				return err
-			}},
-			look{name: "DeleteEmptyLanes" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
-				_, err := q.DeleteEmptyLanes(ctx, dbpostgres.DeleteEmptyLanesParams{Queue: queue, Keys: `{"report": ["k"]}`})
-				return err
-			}},
-			look{name: "HasWaitingJobs" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
-				_, err := q.HasWaitingJobs(ctx, dbpostgres.HasWaitingJobsParams{Queues: `["` + queue + `"]`, Kinds: kinds, Now: now, Until: now})
-				return err
-			}},
-			look{name: "ListLaneJobs" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
-				_, err := q.ListLaneJobs(ctx, dbpostgres.ListLaneJobsParams{Keys: `{"report": ["k"]}`, Queue: queue, Now: now, N: n})
-				return err
-			}},
-			look{name: "StartLaneJobs" + lane, run: func(ctx context.Context, q *dbpostgres.Queries) error {
-				_, err := q.StartLaneJobs(ctx, dbpostgres.StartLaneJobsParams{
-					Now: now, WorkerID: 1, LeaseUntil: now, Keys: `{"report": ["k"]}`, Least: -1, Queue: queue, N: n,
-				})
-				return err
-			}},
-		)
-	}
+	list = append(list, laneLooks(now, kinds, n)...)
 	for _, from := range []string{"", cursors} {
 		form := ""
 		if from != "" {
