@@ -37,9 +37,17 @@ type AttemptRange struct {
 func (p AttemptPage) Ends() []AttemptEnd {
 	list := slices.Concat(p.Failed, p.Others)
 	slices.SortStableFunc(list, func(a, b AttemptEnd) int {
-		return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), a.EndedAt.Compare(b.EndedAt))
+		return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), a.EndedAt.Compare(b.EndedAt), cmp.Compare(a.expiry(), b.expiry()))
 	})
 	return list
+}
+
+// expiry returns 1 for the end of a job that expired, which comes after the end of its last attempt at the same time, and 0 otherwise.
+func (e AttemptEnd) expiry() int {
+	if e.Cause == jobs.CauseExpired {
+		return 1
+	}
+	return 0
 }
 
 // Errors returns the attempts of a job that did not end well, in order; none for an unknown id.
