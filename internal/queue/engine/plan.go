@@ -9,7 +9,8 @@ import (
 )
 
 // Plan is one cycle of a runner as data. An engine carries it out in one transaction, in the order of the fields, in as few round trips as
-// it can: where nothing comes between Before and a look, the look may go with the commit. The transaction may run more than once, and each run begins with Before.
+// it can: where nothing comes between Before and a look, the look may go with the commit. The transaction may run more than once, and each run
+// begins with Before.
 type Plan struct {
 	// Clock returns the time of each run of the transaction; nil: the store's clock.
 	Clock func() time.Time
