@@ -62,8 +62,15 @@ func Together(ctx context.Context, q Querier, calls ...Call) error {
 	if b, ok := q.(Batcher); ok {
 		return b.RunTogether(ctx, calls, func(string, time.Duration, error) {})
 	}
+	return OneByOne(ctx, q, calls, func(string, time.Duration, error) {})
+}
+
+// OneByOne runs calls in their order up to the first error, and calls ran after each with its duration and error.
+func OneByOne(ctx context.Context, q Querier, calls []Call, ran func(name string, took time.Duration, err error)) error {
 	for _, c := range calls {
-		if err := c.Run(ctx, q); err != nil {
+		began := time.Now()
+		err := c.Run(ctx, q)
+		if ran(c.Name(), time.Since(began), err); err != nil {
 			return err
 		}
 	}
@@ -79,14 +86,7 @@ func (q timed) RunTogether(ctx context.Context, calls []Call, ran func(name stri
 	if b, ok := q.own.(Batcher); ok {
 		return b.RunTogether(ctx, calls, hook)
 	}
-	for _, c := range calls {
-		began := time.Now()
-		err := c.Run(ctx, q.own)
-		if hook(c.Name(), time.Since(began), err); err != nil {
-			return err
-		}
-	}
-	return nil
+	return OneByOne(ctx, q.own, calls, hook)
 }
 `
 

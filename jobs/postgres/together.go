@@ -23,12 +23,5 @@ func (q queries) RunTogether(ctx context.Context, calls []db.Call, ran func(name
 			return err
 		})
 	}
-	for _, c := range calls {
-		began := time.Now()
-		err := c.Run(ctx, q)
-		if ran(c.Name(), time.Since(began), err); err != nil {
-			return err
-		}
-	}
-	return nil
+	return db.OneByOne(ctx, q, calls, ran)
 }
