@@ -272,6 +272,13 @@ func (q timed) Declare(ctx context.Context, arg DeclareParams) error {
 	return err
 }
 
+func (q timed) DeclareLimit(ctx context.Context, arg DeclareLimitParams) error {
+	began := time.Now()
+	err := q.own.DeclareLimit(ctx, arg)
+	q.hook("DeclareLimit", time.Since(began), err)
+	return err
+}
+
 func (q timed) DeclareRetention(ctx context.Context, arg DeclareRetentionParams) error {
 	began := time.Now()
 	err := q.own.DeclareRetention(ctx, arg)
@@ -1308,6 +1315,13 @@ func (q timed) ListWaitingLanes(ctx context.Context, arg ListWaitingLanesParams)
 	return value, err
 }
 
+func (q timed) ListWholeLimits(ctx context.Context) ([]Limit, error) {
+	began := time.Now()
+	value, err := q.own.ListWholeLimits(ctx)
+	q.hook("ListWholeLimits", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListWorkerDeclarations(ctx context.Context, arg int64) ([]ListWorkerDeclarationsRow, error) {
 	began := time.Now()
 	value, err := q.own.ListWorkerDeclarations(ctx, arg)
@@ -1803,6 +1817,13 @@ func (q timed) TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) e
 	err := q.own.TrimJobAttempts(ctx, arg)
 	q.hook("TrimJobAttempts", time.Since(began), err)
 	return err
+}
+
+func (q timed) UndeclareLimit(ctx context.Context, arg UndeclareLimitParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.UndeclareLimit(ctx, arg)
+	q.hook("UndeclareLimit", time.Since(began), err)
+	return value, err
 }
 
 func (q timed) UndeclareRetention(ctx context.Context, arg string) (int64, error) {

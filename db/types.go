@@ -42,6 +42,7 @@ type (
 	CountWaitingJobsParams         = sqlite.CountWaitingJobsParams
 	CountWaitingJobsRow            = sqlite.CountWaitingJobsRow
 	Declaration                    = sqlite.Declaration
+	DeclareLimitParams             = sqlite.DeclareLimitParams
 	DeclareParams                  = sqlite.DeclareParams
 	DeclareRetentionParams         = sqlite.DeclareRetentionParams
 	DeleteEmptyLanesParams         = sqlite.DeleteEmptyLanesParams
@@ -261,6 +262,7 @@ type (
 	TakeUniqueKeyParams            = sqlite.TakeUniqueKeyParams
 	TrimHeldAttemptsParams         = sqlite.TrimHeldAttemptsParams
 	TrimJobAttemptsParams          = sqlite.TrimJobAttemptsParams
+	UndeclareLimitParams           = sqlite.UndeclareLimitParams
 	UniqueKey                      = sqlite.UniqueKey
 	UpdateWaitingJobParams         = sqlite.UpdateWaitingJobParams
 	WakeKindParams                 = sqlite.WakeKindParams

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/limits"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 	"github.com/sqluice/sqluice/internal/queue/stats"
@@ -49,6 +51,12 @@ type Config struct {
 	// Queues holds the queues to claim from, each with its number of slots, which is the number of jobs that run at
 	// once; 10 of [DefaultQueue] when empty. [Runner.SetQueue] changes them later.
 	Queues map[string]int
+
+	// QueueLimits holds the limits of whole queues that the runner declares, each for all jobs of its queue together, in all processes and
+	// of all kinds, as [Client.SetQueueLimit] sets one: with a depth too, but without a weight and an order. What the newest live worker
+	// declares of a queue counts, or else what was declared last; the zero value declares that there is none. A limit that SetQueueLimit
+	// has set counts before it. The queues may be others than the runner's.
+	QueueLimits map[string]LimitValues
 
 	// Ahead is the largest number of jobs of each queue to claim, where jobs are short, before a slot is free for them, so that no slot
 	// waits for the database: 4 for each slot, but at most 1000, when 0, and none when negative. More of them make a worker's transactions
@@ -121,7 +129,7 @@ func (c Config) withDefaults() (Config, error) {
 	if len(c.Queues) == 0 {
 		c.Queues = map[string]int{DefaultQueue: 10}
 	}
-	c.Queues, c.Middleware = maps.Clone(c.Queues), slices.Clone(c.Middleware)
+	c.Queues, c.QueueLimits, c.Middleware = maps.Clone(c.Queues), maps.Clone(c.QueueLimits), slices.Clone(c.Middleware)
 	c.Grace = cmp.Or(c.Grace, 10*time.Second)
 	c.StopTimeout = cmp.Or(c.StopTimeout, 15*time.Second)
 	c.Lease = cmp.Or(c.Lease, 30*time.Second)
@@ -147,6 +155,12 @@ func (c Config) nameFaults() []error {
 		faults = append(faults, ValidateName("queue", name))
 		if n := c.Queues[name]; n < 1 || n > maxSlots {
 			faults = append(faults, jobtype.NewInvalidError("concurrency of queue "+strconv.Quote(name), fmt.Sprint(n), fmt.Sprintf("be from 1 to %d", maxSlots)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.QueueLimits)) {
+		faults = append(faults, ValidateName("queue of a limit", name))
+		if err := limits.CheckDeclared(core.ScopeQueue, c.QueueLimits[name]); err != nil {
+			faults = append(faults, fmt.Errorf("queue %s: %w", strconv.Quote(name), err))
 		}
 	}
 	if c.Name != "" {

@@ -56,7 +56,7 @@ func (h handler) declared() declare.Settings {
 	return s
 }
 
-// declarations returns the runner's declarations: the settings of its kinds, and its schedules.
+// declarations returns the runner's declarations: the settings of its kinds, the limits of queues, and its schedules.
 func (r *Runner) declarations(schedules []db.PutScheduleParams) (list []declare.Declaration, err error) {
 	if !r.config.Undeclared {
 		for kind, settings := range r.settings {
@@ -66,6 +66,13 @@ func (r *Runner) declarations(schedules []db.PutScheduleParams) (list []declare.
 			}
 			list = append(list, d)
 		}
+	}
+	for queue, values := range r.config.QueueLimits {
+		d, err := declare.Queue(queue, declaredLimit(values))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
 	}
 	for _, row := range schedules {
 		d, err := declare.Schedule(row)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
-	"github.com/sqluice/sqluice/internal/queue/limits"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -137,7 +136,7 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	for _, name := range append([]string{k.Name}, k.Aliases...) {
 		r.handle(handler{
 			kind: name, queue: k.Queue, settings: k.settings(), retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
-			version: k.Version, limit: limits.Check(k.Limit.values()),
+			version: k.Version, limit: k.Limit.check(),
 			declares: k.declares(name),
 			run: func(ctx context.Context, job *Job) error {
 				args := new(T)
@@ -163,12 +162,7 @@ func (k Kind[T]) declares(name string) declare.Settings {
 	if k.Timeout > 0 {
 		s.Timeout = max(1, k.Timeout.Microseconds())
 	}
-	if v := k.Limit.values(); k.Limit.isBound() {
-		s.Limit = &declare.Limit{
-			Running: limits.Running(v), Starts: v.Rate.Starts, Period: v.Rate.Period.Microseconds(), Burst: v.Burst, Weight: v.Weight,
-			Depth: v.Depth, OnFull: limits.OnFull(v), Ordered: limits.Ordered(v),
-		}
-	}
+	s.Limit, s.Total = declaredLimit(k.Limit.values()), declaredLimit(k.Limit.Total)
 	if name != k.Name {
 		s.AliasOf = k.Name
 	} else {

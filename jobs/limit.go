@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/limits"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -42,6 +44,10 @@ type Limit[T any] struct {
 	// OnFail says what a job that has failed for good does to those behind it: see [OnFailHold], which the zero value means. It needs
 	// Ordered.
 	OnFail OnFail
+
+	// Total bounds all jobs of the kind together, as [Client.SetTotalLimit] does: a job starts when its key and the kind have room. It has
+	// no weight, no depth and no order. The zero value bounds nothing.
+	Total LimitValues
 }
 
 // OnFull says what an enqueue does when as many jobs of its limit key wait as may. The zero value is [OnFullRefuse].
@@ -77,11 +83,29 @@ func (l Limit[T]) values() LimitValues {
 	return LimitValues{Running: l.Running, Rate: l.Rate, Burst: l.Burst, Weight: l.Weight, Depth: l.Depth, OnFull: l.OnFull, Ordered: l.Ordered, OnFail: l.OnFail}
 }
 
-// isBound reports whether the limit has a bound.
-func (l Limit[T]) isBound() bool { return l.values() != LimitValues{} }
+// declaredLimit returns the limit as programs declare it; nil for the zero value.
+func declaredLimit(v LimitValues) *declare.Limit {
+	if v == (LimitValues{}) {
+		return nil
+	}
+	return &declare.Limit{
+		Running: limits.Running(v), Starts: v.Rate.Starts, Period: v.Rate.Period.Microseconds(), Burst: v.Burst, Weight: v.Weight,
+		Depth: v.Depth, OnFull: limits.OnFull(v), Ordered: limits.Ordered(v),
+	}
+}
+
+// check returns the first fault of the values.
+func (l Limit[T]) check() error {
+	if err := limits.CheckDeclared(core.ScopeKind, l.values()); err != nil {
+		return err
+	}
+	return core.Wrap(limits.CheckDeclared(core.ScopeTotal, l.Total), "the total")
+}
 
 // isSet reports whether the jobs of the kind have limit keys.
-func (l Limit[T]) isSet() bool { return l.Key != nil || l.isBound() }
+func (l Limit[T]) isSet() bool {
+	return l.Key != nil || l.values() != LimitValues{} || l.Total != LimitValues{}
+}
 
 // key returns the limit key of a job.
 func (l Limit[T]) key(args T) string {
@@ -96,43 +120,43 @@ func (l Limit[T]) key(args T) string {
 // declare until [Client.DeleteLimit]. The next claim obeys it: when it is lower, running jobs go on.
 func (c *Client) SetLimit(ctx context.Context, kind, key string, v LimitValues) error {
 	defer c.kinds.Expire()
-	return limits.Set(ctx, c.scope(), limits.Name{Scope: limits.ScopeKind, Name: kind, Key: key}, v)
+	return limits.Set(ctx, c.scope(), limits.Name{Scope: core.ScopeKind, Name: kind, Key: key}, v)
 }
 
 // SetTotalLimit sets the limit of all jobs of a kind together, as [Client.SetLimit] does. A job starts when this limit, the one of its key
 // and the one of its queue have room. It has no weight, no depth and no order.
 func (c *Client) SetTotalLimit(ctx context.Context, kind string, v LimitValues) error {
-	return limits.Set(ctx, c.scope(), limits.Name{Scope: limits.ScopeTotal, Name: kind}, v)
+	return limits.Set(ctx, c.scope(), limits.Name{Scope: core.ScopeTotal, Name: kind}, v)
 }
 
 // SetQueueLimit sets the limit of all jobs of a queue together, as [Client.SetTotalLimit] does for a kind. It can have a depth, which bounds
 // the jobs of the queue that have not started, with and without limit keys.
 func (c *Client) SetQueueLimit(ctx context.Context, queue string, v LimitValues) error {
 	defer c.kinds.Expire()
-	return limits.Set(ctx, c.scope(), limits.Name{Scope: limits.ScopeQueue, Name: queue}, v)
+	return limits.Set(ctx, c.scope(), limits.Name{Scope: core.ScopeQueue, Name: queue}, v)
 }
 
 // DeleteLimit removes a limit that [Client.SetLimit] has set, and reports whether there was one. What programs declare applies again.
 func (c *Client) DeleteLimit(ctx context.Context, kind, key string) (bool, error) {
 	defer c.kinds.Expire()
-	return limits.Delete(ctx, c.scope(), limits.Name{Scope: limits.ScopeKind, Name: kind, Key: key})
+	return limits.Delete(ctx, c.scope(), limits.Name{Scope: core.ScopeKind, Name: kind, Key: key})
 }
 
 // DeleteTotalLimit removes a limit that [Client.SetTotalLimit] has set, and reports whether there was one.
 func (c *Client) DeleteTotalLimit(ctx context.Context, kind string) (bool, error) {
-	return limits.Delete(ctx, c.scope(), limits.Name{Scope: limits.ScopeTotal, Name: kind})
+	return limits.Delete(ctx, c.scope(), limits.Name{Scope: core.ScopeTotal, Name: kind})
 }
 
 // DeleteQueueLimit removes a limit that [Client.SetQueueLimit] has set, and reports whether there was one.
 func (c *Client) DeleteQueueLimit(ctx context.Context, queue string) (bool, error) {
 	defer c.kinds.Expire()
-	return limits.Delete(ctx, c.scope(), limits.Name{Scope: limits.ScopeQueue, Name: queue})
+	return limits.Delete(ctx, c.scope(), limits.Name{Scope: core.ScopeQueue, Name: queue})
 }
 
 // ResumeSequence lets the jobs of a kind and a key go on that a failed one holds: see [OnFailHold]. It reports whether there was one. The
 // failed jobs stay as they are, and one that is retried later comes first again.
 func (c *Client) ResumeSequence(ctx context.Context, kind, key string) (bool, error) {
-	return limits.Resume(ctx, c.scope(), limits.Name{Scope: limits.ScopeKind, Name: kind, Key: key})
+	return limits.Resume(ctx, c.scope(), limits.Name{Scope: core.ScopeKind, Name: kind, Key: key})
 }
 
 // Limits returns the limits in force, set and declared ones: of kinds by kind and key, then of queues, then of whole kinds.

@@ -41,15 +41,15 @@ func (q *Queries) DeleteDeclarations(ctx context.Context) error {
 
 const deleteOldDeclarations = `-- name: DeleteOldDeclarations :execrows
 DELETE FROM sqluice_declarations
-WHERE subject <> 'kind' AND seen_at < CAST($1 AS BIGINT) AND name NOT IN (
+WHERE subject = 'schedule' AND seen_at < CAST($1 AS BIGINT) AND name NOT IN (
     SELECT o.name FROM sqluice_declarations AS o
-    WHERE o.subject <> 'kind' AND (o.seen_at >= CAST($1 AS BIGINT)
+    WHERE o.subject = 'schedule' AND (o.seen_at >= CAST($1 AS BIGINT)
        OR o.id IN (SELECT v.value FROM (SELECT DISTINCT w.declares FROM sqluice_workers AS w) AS s, jsonb_array_elements_text(CAST(s.declares AS jsonb)) AS v (value)))
 )
 `
 
-// DeleteOldDeclarations removes all contents of a schedule when no worker has declared one of them since a time. Those of kinds stay: the
-// order in which contents were seen tells which one is newer, whatever starts again.
+// DeleteOldDeclarations removes all contents of a schedule when no worker has declared one of them since a time. Those of kinds and queues
+// stay: the order in which contents were seen tells which one is newer, whatever starts again.
 func (q *Queries) DeleteOldDeclarations(ctx context.Context, before int64) (int64, error) {
 	result, err := q.db.Exec(ctx, deleteOldDeclarations, before)
 	if err != nil {

@@ -143,6 +143,44 @@ func (q *Queries) CountRoom(ctx context.Context, arg CountRoomParams) (int64, er
 	return room, err
 }
 
+const declareLimit = `-- name: DeclareLimit :exec
+INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
+VALUES ($1, $2, '', $3, $4, $5, $6, $7, $8, $9, $10, 0)
+ON CONFLICT (scope, name, limit_key) DO UPDATE SET running = excluded.running, starts = excluded.starts, period = excluded.period,
+    burst = excluded.burst, weight = excluded.weight, depth = excluded.depth, on_full = excluded.on_full, ordered = excluded.ordered
+WHERE sqluice_limits.set_at = 0
+`
+
+type DeclareLimitParams struct {
+	Scope   string `json:"scope"`
+	Name    string `json:"name"`
+	Running int64  `json:"running"`
+	Starts  int64  `json:"starts"`
+	Period  int64  `json:"period"`
+	Burst   int64  `json:"burst"`
+	Weight  int64  `json:"weight"`
+	Depth   int64  `json:"depth"`
+	OnFull  string `json:"on_full"`
+	Ordered string `json:"ordered"`
+}
+
+// DeclareLimit writes the limit of a whole kind or queue that programs declare. One that SetLimit has set stays.
+func (q *Queries) DeclareLimit(ctx context.Context, arg DeclareLimitParams) error {
+	_, err := q.db.Exec(ctx, declareLimit,
+		arg.Scope,
+		arg.Name,
+		arg.Running,
+		arg.Starts,
+		arg.Period,
+		arg.Burst,
+		arg.Weight,
+		arg.Depth,
+		arg.OnFull,
+		arg.Ordered,
+	)
+	return err
+}
+
 const deleteEmptyLanes = `-- name: DeleteEmptyLanes :execrows
 DELETE FROM sqluice_lanes AS t USING (
     SELECT l.kind, l.limit_key, l.queue FROM jsonb_each(CAST(CAST($1 AS TEXT) AS jsonb)) AS m (key, value) CROSS JOIN jsonb_array_elements_text(m.value) AS e (value)
@@ -204,7 +242,7 @@ func (q *Queries) DeleteIdleLimitKeys(ctx context.Context, arg DeleteIdleLimitKe
 }
 
 const deleteLimit = `-- name: DeleteLimit :execrows
-DELETE FROM sqluice_limits WHERE scope = $1 AND name = $2 AND limit_key = $3
+DELETE FROM sqluice_limits WHERE scope = $1 AND name = $2 AND limit_key = $3 AND set_at > 0
 `
 
 type DeleteLimitParams struct {
@@ -586,6 +624,44 @@ func (q *Queries) ListReadyLanes(ctx context.Context, arg ListReadyLanesParams) 
 	for rows.Next() {
 		var i ListReadyLanesRow
 		if err := rows.Scan(&i.Kind, &i.LimitKey, &i.Priority); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listWholeLimits = `-- name: ListWholeLimits :many
+SELECT z.scope, z.name, z.limit_key, z.running, z.starts, z.period, z.burst, z.weight, z.depth, z.on_full, z.ordered, z.set_at FROM sqluice_limits AS z WHERE z.scope IN ('total', 'queue') AND z.limit_key = '' ORDER BY z.scope, z.name
+`
+
+// ListWholeLimits lists the limits of whole kinds and queues. set_at is 0 for a declared one.
+func (q *Queries) ListWholeLimits(ctx context.Context) ([]Limit, error) {
+	rows, err := q.db.Query(ctx, listWholeLimits)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Limit
+	for rows.Next() {
+		var i Limit
+		if err := rows.Scan(
+			&i.Scope,
+			&i.Name,
+			&i.LimitKey,
+			&i.Running,
+			&i.Starts,
+			&i.Period,
+			&i.Burst,
+			&i.Weight,
+			&i.Depth,
+			&i.OnFull,
+			&i.Ordered,
+			&i.SetAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1341,6 +1417,24 @@ func (q *Queries) StartWaitingJobs(ctx context.Context, arg StartWaitingJobsPara
 		return nil, err
 	}
 	return items, nil
+}
+
+const undeclareLimit = `-- name: UndeclareLimit :execrows
+DELETE FROM sqluice_limits WHERE scope = $1 AND name = $2 AND limit_key = '' AND set_at = 0
+`
+
+type UndeclareLimitParams struct {
+	Scope string `json:"scope"`
+	Name  string `json:"name"`
+}
+
+// UndeclareLimit removes the limit of a whole kind or queue that programs declared. Zero rows mean that there was none.
+func (q *Queries) UndeclareLimit(ctx context.Context, arg UndeclareLimitParams) (int64, error) {
+	result, err := q.db.Exec(ctx, undeclareLimit, arg.Scope, arg.Name)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const wakeAllLanes = `-- name: WakeAllLanes :execrows

@@ -92,6 +92,8 @@ type Querier interface {
 	CountWaitingJobs(ctx context.Context, arg CountWaitingJobsParams) ([]CountWaitingJobsRow, error)
 	// Declare notes the contents that a program declares: a JSON list of lists of id, subject, name and body, in the order of the ids.
 	Declare(ctx context.Context, arg DeclareParams) error
+	// DeclareLimit writes the limit of a whole kind or queue that programs declare. One that SetLimit has set stays.
+	DeclareLimit(ctx context.Context, arg DeclareLimitParams) error
 	// DeclareRetention says how long a program wants the done jobs of a kind kept.
 	DeclareRetention(ctx context.Context, arg DeclareRetentionParams) error
 	// DeleteDeclarations removes all contents, before those of another database take their place.
@@ -127,8 +129,8 @@ type Querier interface {
 	DeleteLimit(ctx context.Context, arg DeleteLimitParams) (int64, error)
 	// DeleteOldAudit removes up to n rows from before a time, the oldest first.
 	DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error)
-	// DeleteOldDeclarations removes all contents of a schedule when no worker has declared one of them since a time. Those of kinds stay: the
-	// order in which contents were seen tells which one is newer, whatever starts again.
+	// DeleteOldDeclarations removes all contents of a schedule when no worker has declared one of them since a time. Those of kinds and queues
+	// stay: the order in which contents were seen tells which one is newer, whatever starts again.
 	DeleteOldDeclarations(ctx context.Context, before int64) (int64, error)
 	// DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.
 	DeleteOldRefusals(ctx context.Context) (int64, error)
@@ -448,6 +450,8 @@ type Querier interface {
 	// is 1 for those with a lane. It skips from one to the next in the index, so that its cost does not grow with the jobs: SQLite would read all
 	// jobs of a lane to find (kind, limit_key, queue) > it.
 	ListWaitingLanes(ctx context.Context, arg ListWaitingLanesParams) ([]ListWaitingLanesRow, error)
+	// ListWholeLimits lists the limits of whole kinds and queues. set_at is 0 for a declared one.
+	ListWholeLimits(ctx context.Context) ([]Limit, error)
 	// ListWorkerDeclarations lists what a worker declares. newest is 1 when no live worker declares a newer content of the name.
 	ListWorkerDeclarations(ctx context.Context, workerID int64) ([]ListWorkerDeclarationsRow, error)
 	// ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
@@ -631,6 +635,8 @@ type Querier interface {
 	TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsParams) error
 	// TrimJobAttempts removes the rows of old attempts of a job, up to last, that did not fail.
 	TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error
+	// UndeclareLimit removes the limit of a whole kind or queue that programs declared. Zero rows mean that there was none.
+	UndeclareLimit(ctx context.Context, arg UndeclareLimitParams) (int64, error)
 	// UndeclareRetention removes the rule that programs declared for the done jobs of a kind. Zero rows mean that there was none.
 	UndeclareRetention(ctx context.Context, kind string) (int64, error)
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again

@@ -55,6 +55,7 @@ var promises = map[string]string{
 	"SetQueue":                 "A running runner changes its queues.",
 	"Settings":                 "Unset settings come from the kind.",
 	"Sources":                  "The best jobs of all sources start first.",
+	"DeclaredLimits":           "Programs declare limits of whole kinds, and the newest live one decides.",
 	"WholeLimits":              "Limits of whole kinds and queues bound jobs without a key too.",
 	"Limits":                   "Keys keep their limits, share slots fairly, and wait for nothing else.",
 	"LimitTokens":              "Code that is no job obeys the rate of a limit.",

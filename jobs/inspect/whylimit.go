@@ -37,7 +37,7 @@ func (w *why) readLimit(ctx context.Context, q db.Querier) error {
 	})
 	for _, r := range wholes {
 		of := fmt.Sprintf("the limit of the queue %s", strconv.Quote(r.Name))
-		if r.Scope == limits.ScopeTotal {
+		if r.Scope == core.ScopeTotal {
 			of = fmt.Sprintf("the limit of all jobs of the kind %s", strconv.Quote(r.Name))
 		}
 		w.limits = append(w.limits, heldBy{of: of, Bounds: limits.OfWhole(r)})

@@ -247,6 +247,10 @@ func (q queries) Declare(ctx context.Context, arg db.DeclareParams) error {
 	return q.own.Declare(ctx, dbpostgres.DeclareParams(arg))
 }
 
+func (q queries) DeclareLimit(ctx context.Context, arg db.DeclareLimitParams) error {
+	return q.own.DeclareLimit(ctx, dbpostgres.DeclareLimitParams(arg))
+}
+
 func (q queries) DeclareRetention(ctx context.Context, arg db.DeclareRetentionParams) error {
 	return q.own.DeclareRetention(ctx, dbpostgres.DeclareRetentionParams(arg))
 }
@@ -1271,6 +1275,18 @@ func (q queries) ListWaitingLanes(ctx context.Context, arg db.ListWaitingLanesPa
 	return list, nil
 }
 
+func (q queries) ListWholeLimits(ctx context.Context) ([]db.Limit, error) {
+	rows, err := q.own.ListWholeLimits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Limit, len(rows))
+	for i, row := range rows {
+		list[i] = db.Limit(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListWorkerDeclarations(ctx context.Context, arg int64) ([]db.ListWorkerDeclarationsRow, error) {
 	rows, err := q.own.ListWorkerDeclarations(ctx, arg)
 	if err != nil {
@@ -1729,6 +1745,10 @@ func (q queries) TrimHeldAttempts(ctx context.Context, arg db.TrimHeldAttemptsPa
 
 func (q queries) TrimJobAttempts(ctx context.Context, arg db.TrimJobAttemptsParams) error {
 	return q.own.TrimJobAttempts(ctx, dbpostgres.TrimJobAttemptsParams(arg))
+}
+
+func (q queries) UndeclareLimit(ctx context.Context, arg db.UndeclareLimitParams) (int64, error) {
+	return q.own.UndeclareLimit(ctx, dbpostgres.UndeclareLimitParams(arg))
 }
 
 func (q queries) UndeclareRetention(ctx context.Context, arg string) (int64, error) {

@@ -18,10 +18,11 @@ import (
 // The subjects of declarations.
 const (
 	SubjectKind     = "kind"
+	SubjectQueue    = "queue"
 	SubjectSchedule = schedule.Subject
 )
 
-// Declaration is the settings of a kind, or a schedule, as a program declares them.
+// Declaration is the settings of a kind, the limit of a queue, or a schedule, as a program declares them.
 type Declaration struct {
 	ID, Subject, Name string
 	Body              string // a JSON object, without secrets
@@ -29,6 +30,7 @@ type Declaration struct {
 	schedule     db.PutScheduleParams // the row of a schedule
 	hasRetention bool                 // the declaration is a kind's and says how long done jobs are kept
 	keepFor      *int64               // the retention of done jobs in microseconds; nil keeps them for ever
+	whole        *Limit               // the limit of the whole kind or queue; nil: it has none
 }
 
 // Settings holds the settings that a program declares for a kind. A zero field is not set, and not in the body.
@@ -41,21 +43,9 @@ type Settings struct {
 	Keep        any      `json:"keep,omitempty"` // microseconds, KeepForever or KeepNothing
 	Aliases     []string `json:"aliases,omitempty"`
 	AliasOf     string   `json:"alias_of,omitempty"` // the kind's present name
-	Limit       *Limit   `json:"limit,omitempty"`
-}
 
-// Limit is a declared limit. The zero value of a field is no bound.
-type Limit struct {
-	Running int   `json:"running,omitempty"`
-	Starts  int   `json:"starts,omitempty"` // in a period
-	Period  int64 `json:"period,omitempty"` // microseconds
-	Burst   int   `json:"burst,omitempty"`
-	Weight  int   `json:"weight,omitempty"`
-
-	Depth  int    `json:"depth,omitempty"`
-	OnFull string `json:"on_full,omitempty"` // "refuse" or "drop": what an enqueue beyond the depth does
-
-	Ordered string `json:"ordered,omitempty"` // "hold", "skip" or "cancel": what a failed job of a sequence does to those behind it
+	Limit *Limit `json:"limit,omitempty"` // of each key
+	Total *Limit `json:"total,omitempty"` // of all jobs of the kind together
 }
 
 // The values of Settings.Keep other than a number.
@@ -71,12 +61,24 @@ func Kind(name string, s Settings) (Declaration, error) {
 		return Declaration{}, fmt.Errorf("encode the settings of a kind: %w", err)
 	}
 	d := of(SubjectKind, name, string(body), string(body))
+	d.whole = s.Total
 	switch keep := s.Keep.(type) {
 	case int64:
 		d.hasRetention, d.keepFor = true, &keep
 	case string:
 		d.hasRetention = keep == KeepForever
 	}
+	return d, nil
+}
+
+// Queue returns the declaration of a queue's limit; nil declares that it has none.
+func Queue(name string, limit *Limit) (Declaration, error) {
+	body, err := json.Marshal(QueueBody{Limit: limit})
+	if err != nil {
+		return Declaration{}, fmt.Errorf("encode the limit of a queue: %w", err)
+	}
+	d := of(SubjectQueue, name, string(body), string(body))
+	d.whole = limit
 	return d, nil
 }
 
@@ -105,6 +107,17 @@ func Schedule(row db.PutScheduleParams) (Declaration, error) {
 func of(subject, name, body, content string) Declaration {
 	sum := sha256.Sum256([]byte(subject + "\x00" + name + "\x00" + content))
 	return Declaration{ID: hex.EncodeToString(sum[:16]), Subject: subject, Name: name, Body: body}
+}
+
+// limited returns the name of the limit of the whole kind or queue that the declaration has, or says is not there; ok is false for other subjects.
+func (d *Declaration) limited() (n LimitName, ok bool) {
+	switch d.Subject {
+	case SubjectKind:
+		return LimitName{core.ScopeTotal, d.Name}, true
+	case SubjectQueue:
+		return LimitName{core.ScopeQueue, d.Name}, true
+	}
+	return LimitName{}, false
 }
 
 // IDs returns the ids in their order, as the text that a worker's row holds: workers of one program have the same text.

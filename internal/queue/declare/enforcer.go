@@ -13,7 +13,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -74,23 +73,23 @@ func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 // pending is a declaration that a worker must put in force, or whose rows it must restore.
 type pending struct {
 	Declaration
-	inForce bool          // the declaration is in force already
-	rule    *db.Retention // the retention rule that programs declared for the kind before; nil for none
+	inForce bool // the declaration is in force already
+	rows    rows
 }
 
 // pending returns the declarations that the worker must put in force.
 func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool) (due []pending, err error) {
-	rows, err := q.ListWorkerDeclarations(ctx, w.ID)
+	list, err := q.ListWorkerDeclarations(ctx, w.ID)
 	if err != nil {
 		return nil, err
 	}
 	newest := map[string]db.ListWorkerDeclarationsRow{}
-	for _, r := range rows {
+	for _, r := range list {
 		if r.Newest == 1 {
 			newest[r.ID] = r
 		}
 	}
-	rules, err := q.ListRetentions(ctx)
+	rows, err := readRows(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -99,29 +98,31 @@ func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool
 		if !there {
 			continue
 		}
-		changed, rule := false, ruleOf(rules, d)
+		changed := false
 		if r.InForce == 1 {
-			if changed, err = e.changed(ctx, q, d, rule, all); err != nil {
+			if changed, err = e.changed(ctx, q, d, rows, all); err != nil {
 				return nil, err
 			}
 		}
 		if r.InForce == 0 || changed {
-			due = append(due, pending{d, r.InForce == 1, rule})
+			due = append(due, pending{d, r.InForce == 1, rows})
 		}
 	}
 	return due, nil
 }
 
 // changed reports whether the rows of a declaration in force differ from it. Without all, it compares only the retention rule, which an
-// older program may have replaced.
-func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rule *db.Retention, all bool) (bool, error) {
-	if d.Subject == SubjectKind {
-		if rule == nil {
-			return all && d.hasRetention, nil
-		}
-		return !d.hasRetention || core.Deref(rule.Keep) != core.Deref(d.keepFor), nil
+// older program may have replaced, and the limit of the whole kind or queue, which counts once people have deleted theirs.
+func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rows rows, all bool) (bool, error) {
+	if n, ok := d.limited(); ok && rows.limits.differs(n, d.whole) {
+		return true, nil
 	}
-	if !all {
+	switch rule := rows.ruleOf(d); {
+	case d.Subject == SubjectKind && rule == nil:
+		return all && d.hasRetention, nil
+	case d.Subject == SubjectKind:
+		return !d.hasRetention || core.Deref(rule.Keep) != core.Deref(d.keepFor), nil
+	case d.Subject == SubjectQueue || !all:
 		return false, nil
 	}
 	row, err := schedule.Get(ctx, q, d.Name)
@@ -131,25 +132,13 @@ func (e *Enforcer) changed(ctx context.Context, q db.Querier, d Declaration, rul
 	return err == nil && schedule.Differs(&row, d.schedule), err
 }
 
-// ruleOf returns the retention rule that programs declared for the kind of a declaration; nil for none, and for a schedule.
-func ruleOf(rules []db.Retention, d Declaration) *db.Retention {
-	if d.Subject != SubjectKind {
-		return nil
-	}
-	for i, r := range rules {
-		if r.Origin == prune.OriginCode && r.Kind == d.Name && r.Queue == "" && r.Status == string(jobtype.StatusDone) {
-			return &rules[i]
-		}
-	}
-	return nil
-}
-
 // change is a change of a row, for the log and the audit.
 type change struct {
 	message string
 	attrs   []any
 	entry   audit.Entry
 	audited bool
+	opens   bool // jobs that wait may start
 }
 
 // put puts the pending declarations in force, in one transaction.
@@ -162,6 +151,7 @@ func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 	var changes []change
 	err = e.Scope.InsertWith(ctx, "", true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
 		changes = nil
+		var opens bool
 		if _, err := q.LockDeclarations(ctx, w.ID); err != nil {
 			return false, err
 		}
@@ -172,21 +162,21 @@ func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 		now := e.Scope.Now()
 		var fired schedule.Fired
 		for _, p := range due {
-			c, err := e.putOne(ctx, q, p, now, &fired)
+			list, err := e.putOne(ctx, q, p, now, &fired)
 			if err != nil {
 				return false, fmt.Errorf("%s %s: %w", p.Subject, strconv.Quote(p.Name), err)
 			}
-			if c == nil {
-				continue
-			}
-			changes = append(changes, *c)
-			if c.audited {
-				if err := author.Record(ctx, q, core.Micros(now), c.entry); err != nil {
-					return false, err
+			for _, c := range list {
+				opens = opens || c.opens
+				if c.audited {
+					if err := author.Record(ctx, q, core.Micros(now), c.entry); err != nil {
+						return false, err
+					}
 				}
 			}
+			changes = append(changes, list...)
 		}
-		return len(fired.Jobs) > 0, lifecycle.CheckOpen(ctx, q)
+		return opens || len(fired.Jobs) > 0, lifecycle.CheckOpen(ctx, q)
 	})
 	if err != nil {
 		return err
@@ -197,18 +187,29 @@ func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 	return nil
 }
 
-// putOne puts one declaration in force, and writes the row of its schedule or retention rule.
-func (e *Enforcer) putOne(ctx context.Context, q db.Querier, p pending, now time.Time, fired *schedule.Fired) (*change, error) {
+// putOne puts one declaration in force, and writes the rows of its schedule, its retention rule or its limit.
+func (e *Enforcer) putOne(ctx context.Context, q db.Querier, p pending, now time.Time, fired *schedule.Fired) ([]change, error) {
+	replaced := p.inForce
 	if !p.inForce {
-		if _, err := q.RetireDeclaration(ctx, db.RetireDeclarationParams{Subject: p.Subject, Name: p.Name, ID: p.ID}); err != nil {
+		retired, err := q.RetireDeclaration(ctx, db.RetireDeclarationParams{Subject: p.Subject, Name: p.Name, ID: p.ID})
+		if err != nil {
 			return nil, err
 		}
+		replaced = retired > 0
 		if _, err := q.EnforceDeclaration(ctx, p.ID); err != nil {
 			return nil, err
 		}
 	}
-	if p.Subject == SubjectKind {
-		return putRule(ctx, q, p, now)
+	switch p.Subject {
+	case SubjectKind:
+		rules, err := putRule(ctx, q, p, now)
+		if err != nil {
+			return nil, err
+		}
+		limit, err := putLimit(ctx, q, p, replaced)
+		return append(rules, limit...), err
+	case SubjectQueue:
+		return putLimit(ctx, q, p, replaced)
 	}
 	row := p.schedule
 	if err := schedule.Check(&row, now); err != nil {
@@ -222,35 +223,10 @@ func (e *Enforcer) putOne(ctx context.Context, q db.Querier, p pending, now time
 		return nil, nil // only a fault was removed
 	}
 	detail, err := encode(c)
-	return &change{
+	return []change{{
 		message: "the schedule is as the program declares it", attrs: []any{"schedule", p.Name, "change", detail},
 		entry: audit.Entry{Action: jobtype.ActionSchedule, Kind: row.Kind, Queue: row.Queue, Detail: []byte(detail)}, audited: true,
-	}, err
-}
-
-// putRule puts or removes the rule of retention of a kind.
-func putRule(ctx context.Context, q db.Querier, p pending, now time.Time) (*change, error) {
-	const none = "as the runners are configured"
-	before, after := none, none
-	if p.rule != nil {
-		before = prune.KeepText(prune.KeepOf(p.rule.Keep))
-	}
-	var err error
-	switch {
-	case p.hasRetention:
-		after = prune.KeepText(prune.KeepOf(p.keepFor))
-		err = q.DeclareRetention(ctx, db.DeclareRetentionParams{Kind: p.Name, Keep: p.keepFor, Now: core.Micros(now)})
-	case p.rule != nil:
-		_, err = q.UndeclareRetention(ctx, p.Name)
-	}
-	if err != nil || before == after {
-		return nil, err
-	}
-	detail, err := encode(map[string]string{"before": before, "after": after})
-	return &change{
-		message: "the kind's done jobs are kept for another time", attrs: []any{"kind", p.Name, "keep", after, "before", before},
-		entry: audit.Entry{Action: jobtype.ActionSetRetention, Kind: p.Name, Detail: []byte(detail)}, audited: p.inForce || p.rule != nil,
-	}, err
+	}}, err
 }
 
 func encode(v any) (string, error) { return core.Encode("detail", v) }

@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
-
-// scopeQueue is the scope of the limits of queues in their table.
-const scopeQueue = "queue"
 
 // declaredFor is the longest time for which a client uses settings of kinds without reading them again.
 const declaredFor = time.Second
@@ -49,7 +47,7 @@ func (d *Declared) Read(ctx context.Context, q db.Querier) error {
 	}
 	r := &reading{kinds, map[string]bool{}, map[string]bool{}, began}
 	for _, b := range bounded {
-		if b.Scope == scopeQueue {
+		if b.Scope == core.ScopeQueue {
 			r.queues[b.Name] = true
 		} else {
 			r.bounded[b.Name] = true

@@ -8,6 +8,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/declare"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -28,14 +29,18 @@ func Set(ctx context.Context, scope *engine.Scope, n Name, v jobtype.LimitValues
 	return core.Wrap(err, "set the limit of %s", n.Name)
 }
 
-// Delete removes a limit, records that, and has the next claims look at its lanes. It reports whether there was one.
+// Delete removes a limit that Set has set, so that a declared one counts again, records that, and has the next claims look at its lanes. It
+// reports whether there was one.
 func Delete(ctx context.Context, scope *engine.Scope, n Name) (bool, error) {
 	if err := n.check(); err != nil {
 		return false, fmt.Errorf("delete the limit of %s: %w", n.Name, err)
 	}
 	deleted, err := n.change(ctx, scope, jobtype.ActionDeleteLimit, nil, func(ctx context.Context, q db.Querier, _ int64) (bool, error) {
 		found, err := q.DeleteLimit(ctx, db.DeleteLimitParams{Scope: n.Scope, Name: n.Name, LimitKey: n.Key})
-		return found > 0, err
+		if err != nil || found == 0 {
+			return false, err
+		}
+		return true, n.restore(ctx, q)
 	})
 	return deleted, core.Wrap(err, "delete the limit of %s", n.Name)
 }
@@ -65,12 +70,12 @@ func (n Name) recorded(
 	ctx context.Context, scope *engine.Scope, action jobtype.Action, v *jobtype.LimitValues,
 	change func(ctx context.Context, q db.Querier, now int64) (bool, error),
 ) (changed bool, err error) {
-	author, text, err := audit.Detailed(ctx, detail{n.Key, n.Scope == ScopeTotal, v})
+	author, text, err := audit.Detailed(ctx, detail{n.Key, n.Scope == core.ScopeTotal, v})
 	if err != nil {
 		return false, err
 	}
 	entry := audit.Entry{Action: action, Detail: json.RawMessage(text)}
-	if n.Scope == ScopeQueue {
+	if n.Scope == core.ScopeQueue {
 		entry.Queue = n.Name
 	} else {
 		entry.Kind = n.Name
@@ -88,9 +93,17 @@ func (n Name) recorded(
 // wake makes the lanes of a key ready; all of the kind when the key is empty. It comes before the change of the limit: a claim locks the
 // limit of a whole kind or queue first, and passes over locked lanes. These limits make no lane wait.
 func (n Name) wake(ctx context.Context, q db.Querier, now int64) error {
-	if n.Scope != ScopeKind {
+	if n.Scope != core.ScopeKind {
 		return nil
 	}
 	_, err := q.WakeKind(ctx, db.WakeKindParams{Now: now, Kind: n.Name, LimitKey: core.Optional(n.Key)})
 	return core.Wrap(err, "make the lanes of the limit ready")
+}
+
+// restore has the declared limit of a whole kind or queue count again. That of a key does anyway.
+func (n Name) restore(ctx context.Context, q db.Querier) error {
+	if n.Scope == core.ScopeKind {
+		return nil
+	}
+	return declare.RestoreLimit(ctx, q, declare.LimitName{Scope: n.Scope, Name: n.Name})
 }

@@ -12,13 +12,13 @@ import (
 // Name names a limit.
 type Name struct {
 	Scope, Name string
-	Key         string // only of ScopeKind
+	Key         string // only of core.ScopeKind
 }
 
 // check checks the names of a limit.
 func (n Name) check() error {
 	field := "kind"
-	if n.Scope == ScopeQueue {
+	if n.Scope == core.ScopeQueue {
 		field = "queue"
 	}
 	if err := core.ValidateName(field, n.Name); err != nil || n.Key == "" {
@@ -35,17 +35,31 @@ func (n Name) checkSet(v jobtype.LimitValues) error {
 	if err := Check(v); err != nil {
 		return err
 	}
-	switch {
-	case v == jobtype.LimitValues{}:
+	if v == (jobtype.LimitValues{}) {
 		return jobtype.NewInvalidError("limit", "", "have a number of running jobs, a rate, a weight, a depth or an order: DeleteLimit removes it")
-	case v.Weight > 0 && n.Scope != ScopeKind:
+	}
+	return checkScope(n.Scope, v)
+}
+
+// checkScope returns an error for a value that limits of the scope cannot have.
+func checkScope(scope string, v jobtype.LimitValues) error {
+	switch {
+	case v.Weight > 0 && scope != core.ScopeKind:
 		return jobtype.NewInvalidError("weight of the limit", strconv.Itoa(v.Weight), "be 0: only the keys of a kind have weights")
-	case v.Depth > 0 && n.Scope == ScopeTotal:
+	case v.Depth > 0 && scope == core.ScopeTotal:
 		return jobtype.NewInvalidError("depth of the limit", strconv.Itoa(v.Depth), "be 0: a key or a queue can have a depth, and not a whole kind")
-	case v.Ordered && n.Scope != ScopeKind:
+	case v.Ordered && scope != core.ScopeKind:
 		return jobtype.NewInvalidError("order of the limit", "", "not be given: only the jobs of a key of a kind have an order")
 	}
 	return nil
+}
+
+// CheckDeclared returns the first fault of the values of a declared limit of a scope.
+func CheckDeclared(scope string, v jobtype.LimitValues) error {
+	if err := Check(v); err != nil {
+		return err
+	}
+	return checkScope(scope, v)
 }
 
 // bound is one that a value must keep.

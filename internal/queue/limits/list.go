@@ -28,7 +28,7 @@ func List(ctx context.Context, scope *engine.Scope) ([]jobtype.LimitInfo, error)
 
 func info(r db.ListLimitsRow) jobtype.LimitInfo {
 	i := jobtype.LimitInfo{
-		Key: r.LimitKey, Total: r.Scope == ScopeTotal, Declared: r.SetAt == 0, SetAt: core.Time(r.SetAt),
+		Key: r.LimitKey, Total: r.Scope == core.ScopeTotal, Declared: r.SetAt == 0, SetAt: core.Time(r.SetAt),
 		RunningJobs: int(r.Active), WaitingJobs: int(r.Waiting),
 		LimitValues: jobtype.LimitValues{
 			Running: int(r.Running), Rate: jobtype.Rate{Starts: int(r.Starts), Period: core.Duration(r.Period)}, Burst: int(r.Burst), Weight: int(r.Weight),
@@ -38,7 +38,7 @@ func info(r db.ListLimitsRow) jobtype.LimitInfo {
 	if r.Depth > 0 {
 		i.OnFull = jobtype.OnFull(r.OnFull)
 	}
-	if r.Scope == ScopeQueue {
+	if r.Scope == core.ScopeQueue {
 		i.Queue = r.Name
 	} else {
 		i.Kind = r.Name

@@ -4,17 +4,11 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // key names a limit key of a kind.
 type key struct{ kind, key string }
-
-// The scopes of limits.
-const (
-	ScopeKind  = "kind"  // the jobs of each key of a kind, by itself
-	ScopeTotal = "total" // all jobs of a kind together
-	ScopeQueue = "queue" // all jobs of a queue together
-)
 
 // keylessCheck is the time after which a claim looks again at a limit for which jobs without a limit key count: their ends wake no lane.
 const keylessCheck = int64(500 * time.Millisecond / time.Microsecond)
@@ -39,7 +33,7 @@ func OfKey(row db.ReadLimitsRow) Bounds {
 // OfWhole returns the bounds of a whole kind or queue.
 func OfWhole(row db.ReadWholeLimitsRow) Bounds {
 	active := row.Active
-	if row.Scope == ScopeTotal {
+	if row.Scope == core.ScopeTotal {
 		active += row.Keyless
 	}
 	return Bounds{row.Running, row.Starts, row.Period, row.Burst, active, row.Keyless, row.PaidUntil, 0, ""}

@@ -63,7 +63,7 @@ func (*Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue s
 	if err != nil {
 		return nil, err
 	}
-	kinds, _, err := w.withRoom(ScopeTotal, look.Kinds, now)
+	kinds, _, err := w.withRoom(core.ScopeTotal, look.Kinds, now)
 	if err != nil {
 		return nil, err
 	}
@@ -217,8 +217,8 @@ func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64, wasFu
 		return nil, fmt.Errorf("lock limits and ready lanes: %w", err)
 	}
 	c.wholes = newWholes(limits, c.now)
-	kinds, _, err := c.wholes.withRoom(ScopeTotal, c.by.Kinds, c.now)
-	if s := c.wholes[Name{Scope: ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
+	kinds, _, err := c.wholes.withRoom(core.ScopeTotal, c.by.Kinds, c.now)
+	if s := c.wholes[Name{Scope: core.ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
 		c.full = true
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64, wasFu
 
 // lockReady locks up to n ready lanes, of kinds with room.
 func (c *claimer) lockReady(ctx context.Context, n int64) ([]db.LockReadyLanesRow, error) {
-	kinds, _, err := c.wholes.withRoom(ScopeTotal, c.by.Kinds, c.now)
+	kinds, _, err := c.wholes.withRoom(core.ScopeTotal, c.by.Kinds, c.now)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func (c *claimer) readyLanes(kinds string, n int64) db.LockReadyLanesParams {
 
 // round claims up to n jobs from locked lanes. It returns the deal; nil: there was no room.
 func (c *claimer) round(ctx context.Context, ready []db.LockReadyLanesRow, lanes, n int64) (jobs []runner.Claimed, d *deal, err error) {
-	if s := c.wholes[Name{Scope: ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
+	if s := c.wholes[Name{Scope: core.ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
 		return nil, nil, nil
 	}
 	of, err := c.dealing(ctx, ready, lanes)

@@ -121,7 +121,7 @@ func (c *claimer) spend(started map[key]int64, d *deal) {
 	whole := map[*state]int64{}
 	for lane, n := range started {
 		if until := d.states[lane].spend(c.now, n); until > 0 {
-			c.spent = append(c.spent, [4]any{ScopeKind, lane.kind, lane.key, until})
+			c.spent = append(c.spent, [4]any{core.ScopeKind, lane.kind, lane.key, until})
 		}
 		for _, s := range d.wholes.of(lane.kind, c.queue) {
 			whole[s] += n

@@ -27,7 +27,7 @@ const lookAgain = time.Second
 
 // Check returns an [jobtype.InvalidError] for a name that is not valid, and for fewer than one token.
 func (t Taking) Check() error {
-	if err := (Name{Scope: ScopeKind, Name: t.Kind}).check(); err != nil {
+	if err := (Name{Scope: core.ScopeKind, Name: t.Kind}).check(); err != nil {
 		return err
 	}
 	if t.N < 1 {
@@ -79,7 +79,7 @@ func (t Taking) try(ctx context.Context) (at time.Time, err error) {
 
 // take is try in a transaction, whose lock of the key's row makes the statement after it see all earlier starts.
 func (t Taking) take(ctx context.Context, q db.Querier) (time.Time, error) {
-	if err := q.HoldLimitKey(ctx, db.HoldLimitKeyParams{Scope: ScopeKind, Name: t.Kind, LimitKey: ""}); err != nil {
+	if err := q.HoldLimitKey(ctx, db.HoldLimitKeyParams{Scope: core.ScopeKind, Name: t.Kind, LimitKey: ""}); err != nil {
 		return time.Time{}, fmt.Errorf("lock the limit: %w", err)
 	}
 	s, now, err := t.read(ctx, q)
@@ -93,7 +93,7 @@ func (t Taking) take(ctx context.Context, q db.Querier) (time.Time, error) {
 	if until == 0 { // the limit has lost its rate
 		return time.Time{}, nil
 	}
-	return time.Time{}, core.Wrap(q.SpendStarts(ctx, core.JSONList([][4]any{{ScopeKind, t.Kind, "", until}})), "note the tokens of the limit")
+	return time.Time{}, core.Wrap(q.SpendStarts(ctx, core.JSONList([][4]any{{core.ScopeKind, t.Kind, "", until}})), "note the tokens of the limit")
 }
 
 // read returns the state of the limit and the time of the clock. The error is an [jobtype.InvalidError] when the tokens can never be there.

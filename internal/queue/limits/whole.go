@@ -44,7 +44,7 @@ func (w wholes) has(kind, queue string) bool {
 
 // of returns the limits that bound the jobs of a kind in a queue.
 func (w wholes) of(kind, queue string) (list []*state) {
-	for _, n := range []Name{{Scope: ScopeTotal, Name: kind}, {Scope: ScopeQueue, Name: queue}} {
+	for _, n := range []Name{{Scope: core.ScopeTotal, Name: kind}, {Scope: core.ScopeQueue, Name: queue}} {
 		if s := w[n]; s != nil {
 			list = append(list, s)
 		}
@@ -57,11 +57,11 @@ const wholeCheck = int64(time.Second / time.Microsecond)
 
 // open returns the queues and kinds of two JSON lists that have room, and when one of the others has room again by itself.
 func (w wholes) open(queues, kinds string, now int64) (openQueues, openKinds string, next time.Time, err error) {
-	openQueues, next, err = w.withRoom(ScopeQueue, queues, now)
+	openQueues, next, err = w.withRoom(core.ScopeQueue, queues, now)
 	if err != nil {
 		return "", "", next, err
 	}
-	openKinds, again, err := w.withRoom(ScopeTotal, kinds, now)
+	openKinds, again, err := w.withRoom(core.ScopeTotal, kinds, now)
 	return openQueues, openKinds, core.Earlier(next, again), err
 }
 

@@ -107,6 +107,7 @@ func Run(t *testing.T, open Open) {
 		{"Sequences", limitOrderTests},
 		{"Backlogs", depthTests},
 		{"WholeLimits", wholeLimitTests},
+		{"DeclaredLimits", declaredLimitTests},
 		{"LimitTokens", tokenTests},
 		{"ScheduleChanges", scheduleChangeTests},
 		{"Schedulers", schedulerTests},

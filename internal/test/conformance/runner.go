@@ -132,13 +132,14 @@ func testConfigFaults(f *fixture) {
 	_, err := jobs.NewRunner(f.client, jobs.Config{
 		Queues: map[string]int{"": 1, "q": 0}, Name: "a\nb", Lease: time.Millisecond, StuckAfter: -1, MaxCrashes: -1, Ahead: 1001,
 		OnBoot: 7, Retention: jobs.Retention{Done: -2, Cancelled: -2, Failed: -2},
+		QueueLimits: map[string]jobs.LimitValues{"x": {Running: -1}, "y": {Weight: 2}, "z\n": {}},
 	})
 	if err == nil {
 		f.Fatal("no error")
 	}
 	for _, field := range []string{
 		"queue", `queue "q"`, "worker name", "Lease 1ms", "StuckAfter", "MaxCrashes", "Ahead 1001", "OnBoot 7", "Retention.Done",
-		"Retention.Cancelled", "Retention.Failed",
+		"Retention.Cancelled", "Retention.Failed", `queue "x": running of the limit -1`, `queue "y": weight of the limit 2`, "queue of a limit",
 	} {
 		if !strings.Contains(err.Error(), field) {
 			f.Errorf("%q is not named by: %v", field, err)
@@ -159,6 +160,7 @@ func testHandlePanics(f *fixture) {
 	r := f.runner(f.client, jobs.Config{}, on("k", nothing))
 	panics("a kind handled twice", func() { on("k", nothing)(r) })
 	panics("a kind without a name", func() { on("", nothing)(r) })
+	panics("a total with a depth", func() { onTenants(tenants(jobs.Limit[string]{Total: jobs.LimitValues{Depth: 1}}), nil)(r) })
 	f.must(r.Drain(f.ctx))
 	panics("Handle after Run", func() { on("l", nothing)(r) })
 }

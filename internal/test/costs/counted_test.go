@@ -187,6 +187,11 @@ func (q counted) Declare(ctx context.Context, arg db.DeclareParams) error {
 	return q.own.Declare(ctx, arg)
 }
 
+func (q counted) DeclareLimit(ctx context.Context, arg db.DeclareLimitParams) error {
+	q.note("DeclareLimit")
+	return q.own.DeclareLimit(ctx, arg)
+}
+
 func (q counted) DeclareRetention(ctx context.Context, arg db.DeclareRetentionParams) error {
 	q.note("DeclareRetention")
 	return q.own.DeclareRetention(ctx, arg)
@@ -927,6 +932,11 @@ func (q counted) ListWaitingLanes(ctx context.Context, arg db.ListWaitingLanesPa
 	return q.own.ListWaitingLanes(ctx, arg)
 }
 
+func (q counted) ListWholeLimits(ctx context.Context) ([]db.Limit, error) {
+	q.note("ListWholeLimits")
+	return q.own.ListWholeLimits(ctx)
+}
+
 func (q counted) ListWorkerDeclarations(ctx context.Context, arg int64) ([]db.ListWorkerDeclarationsRow, error) {
 	q.note("ListWorkerDeclarations")
 	return q.own.ListWorkerDeclarations(ctx, arg)
@@ -1280,6 +1290,11 @@ func (q counted) TrimHeldAttempts(ctx context.Context, arg db.TrimHeldAttemptsPa
 func (q counted) TrimJobAttempts(ctx context.Context, arg db.TrimJobAttemptsParams) error {
 	q.note("TrimJobAttempts")
 	return q.own.TrimJobAttempts(ctx, arg)
+}
+
+func (q counted) UndeclareLimit(ctx context.Context, arg db.UndeclareLimitParams) (int64, error) {
+	q.note("UndeclareLimit")
+	return q.own.UndeclareLimit(ctx, arg)
 }
 
 func (q counted) UndeclareRetention(ctx context.Context, arg string) (int64, error) {

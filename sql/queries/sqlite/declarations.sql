@@ -35,11 +35,11 @@ WHERE w.ended_at IS NULL AND 2 * w.lease_until - w.heartbeat_at >= CAST(@now AS 
 ORDER BY w.id, d.name;
 
 -- name: DeleteOldDeclarations :execrows
--- DeleteOldDeclarations removes all contents of a schedule when no worker has declared one of them since a time. Those of kinds stay: the
--- order in which contents were seen tells which one is newer, whatever starts again.
+-- DeleteOldDeclarations removes all contents of a schedule when no worker has declared one of them since a time. Those of kinds and queues
+-- stay: the order in which contents were seen tells which one is newer, whatever starts again.
 DELETE FROM sqluice_declarations
-WHERE subject <> 'kind' AND seen_at < CAST(@before AS BIGINT) AND name NOT IN (
+WHERE subject = 'schedule' AND seen_at < CAST(@before AS BIGINT) AND name NOT IN (
     SELECT o.name FROM sqluice_declarations AS o
-    WHERE o.subject <> 'kind' AND (o.seen_at >= CAST(@before AS BIGINT)
+    WHERE o.subject = 'schedule' AND (o.seen_at >= CAST(@before AS BIGINT)
        OR o.id IN (SELECT v.value FROM (SELECT DISTINCT w.declares FROM sqluice_workers AS w) AS s, json_each(s.declares) AS v))
 );
