@@ -201,6 +201,24 @@ func (c SpendStartsCall) Run(ctx context.Context, q Querier) error {
 	return q.SpendStarts(ctx, c.Arg)
 }
 
+// StartLaneJobsCall is a call of StartLaneJobs. It appends its rows to Into.
+type StartLaneJobsCall struct {
+	Arg  StartLaneJobsParams
+	Into *[]StartLaneJobsRow
+}
+
+// Name implements [Call].
+func (StartLaneJobsCall) Name() string { return "StartLaneJobs" }
+
+// Run implements [Call].
+func (c StartLaneJobsCall) Run(ctx context.Context, q Querier) error {
+	value, err := q.StartLaneJobs(ctx, c.Arg)
+	if err == nil {
+		*c.Into = append(*c.Into, value...)
+	}
+	return err
+}
+
 // WakeLanesCall is a call of WakeLanes. Its result goes to Into.
 type WakeLanesCall struct {
 	Arg  WakeLanesParams

@@ -22,5 +22,6 @@ const (
 	ReadWholeLimitsText         = readWholeLimits
 	SetLanesText                = setLanes
 	SpendStartsText             = spendStarts
+	StartLaneJobsText           = startLaneJobs
 	WakeLanesText               = wakeLanes
 )

@@ -180,6 +180,19 @@ func queuedSpendStarts(arg string) queued {
 	}}
 }
 
+func queuedStartLaneJobs(arg db.StartLaneJobsParams, into *[]db.StartLaneJobsRow) queued {
+	return queued{name: "StartLaneJobs", text: dbpostgres.StartLaneJobsText, args: []any{arg.Now, arg.WorkerID, arg.LeaseUntil, arg.Keys, arg.Least, arg.Queue, arg.N}, read: func(rows pgx.Rows) error {
+		for rows.Next() {
+			var i db.StartLaneJobsRow
+			if err := rows.Scan(&i.ID, &i.Kind, &i.Payload, &i.Priority, &i.RunAfter, &i.StartBy, &i.Attempt, &i.Uncounted, &i.MaxAttempts, &i.Crashes, &i.Timeout, &i.UniqueKey, &i.RequestID, &i.UserID, &i.Tags, &i.Metadata, &i.CreatedAt, &i.LimitKey); err != nil {
+				return err
+			}
+			*into = append(*into, i)
+		}
+		return rows.Err()
+	}}
+}
+
 func queuedWakeLanes(arg db.WakeLanesParams, into *int64) queued {
 	return queued{name: "WakeLanes", text: dbpostgres.WakeLanesText, args: []any{arg.Now, arg.Keys}, read: func(rows pgx.Rows) error {
 		rows.Close()
@@ -209,6 +222,8 @@ func queuedCall(c db.Call) (queued, bool) {
 		return queuedSetLanes(c.Arg, c.Into), true
 	case db.SpendStartsCall:
 		return queuedSpendStarts(c.Arg), true
+	case db.StartLaneJobsCall:
+		return queuedStartLaneJobs(c.Arg, c.Into), true
 	case db.WakeLanesCall:
 		return queuedWakeLanes(c.Arg, c.Into), true
 	}

@@ -17,14 +17,31 @@ import (
 
 // Source is the [runner.Source] of jobs with limit keys. The zero value is ready. One goroutine uses it.
 type Source struct {
-	yields map[string]yield // of the lanes of each queue
-	full   map[string]bool  // the queues in which the last claim found a full limit of the whole queue or of a whole kind
+	queues map[string]*memory
+}
+
+// memory holds what a claim from a queue learns for the next one.
+type memory struct {
+	yield
+	full    bool // there was a full limit of the whole queue or of a whole kind
+	tookAll bool // all lanes had the jobs that were dealt to them
 }
 
 // yield holds the results of the last quick claims from a queue.
 type yield struct {
 	perLane int64 // the number of jobs for each lane, rounded up; 0: not known
 	filled  int   // the number of claims in a row that filled their slots
+}
+
+// of returns the memory of a queue.
+func (s *Source) of(queue string) *memory {
+	if s.queues == nil {
+		s.queues = map[string]*memory{}
+	}
+	if s.queues[queue] == nil {
+		s.queues[queue] = new(memory)
+	}
+	return s.queues[queue]
 }
 
 // MayHave implements [runner.Source].
@@ -121,17 +138,13 @@ func (s *Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, cla
 	if claim.N < quickSlots {
 		claim.Quick = nil
 	}
-	c := claimer{q: q, by: by, queue: claim.Queue, now: core.Micros(now), quick: claim.Quick}
-	lanes := s.lanesFor(claim)
+	c := claimer{q: q, by: by, queue: claim.Queue, now: core.Micros(now), quick: claim.Quick, memory: s.of(claim.Queue)}
+	lanes := c.memory.lanesFor(claim)
 	queues := claim.Queues
 	if len(queues) == 0 {
 		queues = []string{claim.Queue}
 	}
-	ready, err := c.lockFirst(ctx, queues, lanes, s.full[claim.Queue])
-	if s.full == nil {
-		s.full = map[string]bool{}
-	}
-	s.full[claim.Queue] = c.full
+	ready, err := c.lockFirst(ctx, queues, lanes)
 	var claimed []runner.Claimed
 	for rounds := 1; err == nil && len(ready) > 0; rounds++ {
 		left := claim.N - int64(len(claimed))
@@ -143,7 +156,7 @@ func (s *Source) Claim(ctx context.Context, q db.Querier, by engine.Claimer, cla
 		if len(jobs) == 0 && 2*lanes <= mostLanes {
 			lanes *= 2
 		} else {
-			s.note(claim.Queue, d, len(jobs), left)
+			c.memory.note(d, len(jobs), left)
 			rest := left - int64(len(jobs))
 			if rest == 0 || len(jobs) == 0 || lanes >= left || rounds == mostRounds {
 				return claimed, nil
@@ -173,37 +186,33 @@ const (
 )
 
 // lanesFor returns the number of lanes that a claim begins with: enough to fill the slots, as far as the claim before tells.
-func (s *Source) lanesFor(claim engine.QueueClaim) int64 {
+func (y *yield) lanesFor(claim engine.QueueClaim) int64 {
 	if len(claim.Quick) == 0 {
 		return claim.N
 	}
-	each := max(1, s.yields[claim.Queue].perLane)
+	each := max(1, y.perLane)
 	return (claim.N + each - 1) / each
 }
 
 // note notes the number of jobs that a deal for n slots has started, for the number of lanes of the next claim.
-func (s *Source) note(queue string, d *deal, jobs int, n int64) {
-	if s.yields == nil {
-		s.yields = map[string]yield{}
-	}
-	y := s.yields[queue]
+func (y *yield) note(d *deal, jobs int, n int64) {
 	switch lanes := max(1, len(d.shares)); {
 	case d.rounds == 0:
-		y = yield{}
+		*y = yield{}
 	case int64(jobs) < n:
-		y = yield{perLane: int64((jobs + lanes - 1) / lanes)}
+		*y = yield{perLane: int64((jobs + lanes - 1) / lanes)}
 	default:
 		if y.filled++; y.filled == growAfter {
-			y = yield{perLane: min(max(1, y.perLane)+1, quickRounds)}
+			*y = yield{perLane: min(max(1, y.perLane)+1, quickRounds)}
 		}
 	}
-	s.yields[queue] = y
 }
 
 // lockFirst locks the limits of whole queues, a list with that of the claim, and of whole kinds, and reads those of the claim. With them it
-// locks up to n ready lanes, of kinds with room: in a further round trip where wasFull says that the claim before found one without, whose
-// lanes would be locked in vain.
-func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64, wasFull bool) (ready []db.LockReadyLanesRow, err error) {
+// locks up to n ready lanes, of kinds with room: in a further round trip where the claim before found one without, whose lanes would be locked
+// in vain.
+func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64) (ready []db.LockReadyLanesRow, err error) {
+	wasFull := c.memory.full
 	var locked []db.LockWholeLimitsRow
 	var limits []db.ReadWholeLimitsRow
 	calls := []db.Call{ // in this order: a claim that waits for a limit holds no lanes, and only a statement after the lock reads all that run
@@ -219,11 +228,11 @@ func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64, wasFu
 	c.wholes = newWholes(limits, c.now)
 	kinds, _, err := c.wholes.withRoom(core.ScopeTotal, c.by.Kinds, c.now)
 	if s := c.wholes[Name{Scope: core.ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
-		c.full = true
+		c.memory.full = true
 		return nil, err
 	}
-	c.full = kinds != c.by.Kinds
-	if err != nil || !wasFull && !c.full {
+	c.memory.full = kinds != c.by.Kinds
+	if err != nil || !wasFull && !c.memory.full {
 		return ready, err
 	}
 	return c.lockReady(ctx, n)
@@ -257,10 +266,8 @@ func (c *claimer) round(ctx context.Context, ready []db.LockReadyLanesRow, lanes
 	if d, err = newDeal(ctx, c.q, of, c.now, n); err != nil {
 		return nil, nil, err
 	}
-	if jobs, err = c.start(ctx, d); err != nil {
-		return nil, nil, err
-	}
-	return jobs, d, c.leave(ctx, d, int64(len(jobs)) == n)
+	jobs, err = c.start(ctx, d, n)
+	return jobs, d, err
 }
 
 // claimer is one claim from a queue.
@@ -272,8 +279,7 @@ type claimer struct {
 	quick map[string]bool // the kinds whose attempts take less time than a cycle
 
 	wholes wholes
-	full   bool     // a whole kind or the queue is
-	spent  [][4]any // the starts to note, of limits with a rate
+	memory *memory
 }
 
 // dealing returns the locked lanes among which starts are dealt. It locks the rows of their keys, and leaves out a lane whose row another
@@ -318,56 +324,6 @@ func (c *claimer) lockKeys(ctx context.Context, lanes []key) (map[key]bool, erro
 		has[key{row.Kind, row.LimitKey}] = true
 	}
 	return has, nil
-}
-
-// startsAgain is the time after which a claim looks again at a lane that had room and no job that could start.
-const startsAgain = int64(100 * time.Millisecond / time.Microsecond)
-
-// leave notes the starts of limits with a rate, and when the lanes are ready again, and removes the empty ones. A lane that only the limit of
-// its whole kind or queue has held stays as it is, and keeps its place among the ready ones. filled: the claim has no slot left.
-func (c *claimer) leave(ctx context.Context, d *deal, filled bool) error {
-	var items [][4]any
-	for _, l := range d.lanes {
-		if s := d.states[l]; s.started > 0 || s.room == 0 {
-			at, held := c.nextLook(s, d.shares[l])
-			if at == nil && held == 0 && filled && s.started > 0 && c.quick[l.kind] {
-				at = new(c.now) // mostly its jobs have ended when its turn comes, and no end must make it ready; else a claim parks it
-			}
-			items = append(items, [4]any{l.kind, l.key, at, held})
-		}
-	}
-	var calls []db.Call
-	var set int64
-	if len(c.spent) > 0 {
-		calls = append(calls, db.SpendStartsCall{Arg: core.JSONList(c.spent)})
-	}
-	if len(items) > 0 {
-		calls = append(calls, db.SetLanesCall{Arg: db.SetLanesParams{Queue: c.queue, Items: core.JSONList(items)}, Into: &set})
-	}
-	c.spent = nil
-	if err := db.Together(ctx, c.q, calls...); err != nil {
-		return fmt.Errorf("note starts, and when lanes are ready: %w", err)
-	}
-	if int(set) == len(d.lanes) { // all have a waiting job
-		return nil
-	}
-	_, err := c.q.DeleteEmptyLanes(ctx, db.DeleteEmptyLanesParams{Queue: c.queue, Keys: keys(d.lanes)})
-	return core.Wrap(err, "remove empty lanes")
-}
-
-// nextLook returns when a claim looks at a lane again, nil: at the end of a job, and 1 if its sequence is held. left is the rest of its share.
-func (c *claimer) nextLook(s *state, left int64) (at *int64, held int) {
-	at = s.readyAt(c.now)
-	switch {
-	case s.held:
-		return nil, 1
-	case left > 0 && left == s.started && at != nil: // its jobs are locked or set aside
-		*at = max(*at, c.now+startsAgain)
-		if s.first != 0 {
-			held = 1
-		}
-	}
-	return at, held
 }
 
 // keys returns the keys as the statements take them.

@@ -12,13 +12,19 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// start starts the dealt number of jobs of each lane, and notes the starts.
-func (c *claimer) start(ctx context.Context, d *deal) ([]runner.Claimed, error) {
-	if d.total() == 0 {
-		return nil, nil
+// start starts up to n jobs, as dealt to the lanes, and settles that. Where all lanes of the claim before had the jobs of their shares, what
+// is to be written then goes with the starts, in one round trip, and is written anew if a lane has fewer jobs this time.
+func (c *claimer) start(ctx context.Context, d *deal, n int64) ([]runner.Claimed, error) {
+	total := d.total()
+	free, firsts := d.firsts()
+	var expected *deal
+	var after settlement
+	if c.memory.tookAll && total > 1 && len(firsts) == 0 {
+		expected = d.copy()
+		after = expected.settle(expected.takeAll(), c, total == n)
 	}
-	rows, err := c.startJobs(ctx, d)
-	if err != nil || len(rows) == 0 {
+	rows, err := c.startJobs(ctx, d, free, firsts, after.calls(c.queue))
+	if err != nil {
 		return nil, err
 	}
 	started := make(map[key]int64, len(d.lanes))
@@ -29,13 +35,24 @@ func (c *claimer) start(ctx context.Context, d *deal) ([]runner.Claimed, error) 
 		started[lane]++
 		jobs[i] = claimed(&rows[i])
 	}
-	c.spend(started, d)
-	return jobs, nil
+	tookAll := int64(len(rows)) == total
+	if total > 0 {
+		c.memory.tookAll = tookAll
+	}
+	if expected != nil && tookAll {
+		d.become(expected)
+		return jobs, c.removeEmpty(ctx, d, after)
+	}
+	after = d.settle(started, c, int64(len(rows)) == n)
+	if err := db.Together(ctx, c.q, after.calls(c.queue)...); err != nil {
+		return nil, fmt.Errorf("note starts, and when lanes are ready: %w", err)
+	}
+	return jobs, c.removeEmpty(ctx, d, after)
 }
 
-// startJobs starts the best jobs of lanes, and the first jobs of sequences. The error of a claim of one job has its id.
-func (c *claimer) startJobs(ctx context.Context, d *deal) (rows []db.StartWaitingJobsRow, err error) {
-	free, firsts := d.firsts()
+// startJobs starts the best jobs of lanes, then runs the calls after, and starts the first jobs of sequences. The error of a claim of one job
+// has its id.
+func (c *claimer) startJobs(ctx context.Context, d *deal, free []key, firsts []int64, after []db.Call) (rows []db.StartWaitingJobsRow, err error) {
 	var ids []int64
 	switch {
 	case len(free) == 0:
@@ -48,7 +65,7 @@ func (c *claimer) startJobs(ctx context.Context, d *deal) (rows []db.StartWaitin
 			ids = append(ids, row.ID)
 		}
 	default:
-		if rows, err = c.startBest(ctx, d, free); err != nil {
+		if rows, err = c.startBest(ctx, d, free, after); err != nil {
 			return nil, err
 		}
 	}
@@ -65,8 +82,8 @@ func (c *claimer) startJobs(ctx context.Context, d *deal) (rows []db.StartWaitin
 	return append(rows, listed...), err
 }
 
-// startBest starts the best jobs of lanes, in a statement for each size of a share.
-func (c *claimer) startBest(ctx context.Context, d *deal, lanes []key) (rows []db.StartWaitingJobsRow, err error) {
+// startBest starts the best jobs of lanes, in a statement for each size of a share, and runs the calls after in the same round trip.
+func (c *claimer) startBest(ctx context.Context, d *deal, lanes []key, after []db.Call) (rows []db.StartWaitingJobsRow, err error) {
 	least := int64(jobtype.MinPriority)
 	if d.rounds > 0 {
 		least = d.least
@@ -75,13 +92,18 @@ func (c *claimer) startBest(ctx context.Context, d *deal, lanes []key) (rows []d
 	for _, lane := range lanes {
 		of[d.shares[lane]] = append(of[d.shares[lane]], lane)
 	}
-	for _, n := range slices.Sorted(maps.Keys(of)) {
-		list, err := c.q.StartLaneJobs(ctx, db.StartLaneJobsParams{
+	sizes := slices.Sorted(maps.Keys(of))
+	lists := make([][]db.StartLaneJobsRow, len(sizes))
+	var calls []db.Call
+	for i, n := range sizes {
+		calls = append(calls, db.StartLaneJobsCall{Into: &lists[i], Arg: db.StartLaneJobsParams{
 			Now: c.now, WorkerID: c.by.WorkerID, LeaseUntil: c.leaseUntil(), Keys: keys(of[n]), Queue: c.queue, Least: least, N: n,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("start the jobs of lanes: %w", err)
-		}
+		}})
+	}
+	if err := db.Together(ctx, c.q, append(calls, after...)...); err != nil {
+		return nil, fmt.Errorf("start the jobs of lanes: %w", err)
+	}
+	for _, list := range lists {
 		for _, row := range list {
 			rows = append(rows, db.StartWaitingJobsRow(row))
 		}
@@ -114,22 +136,4 @@ func claimed(row *db.StartWaitingJobsRow) runner.Claimed {
 		Attempt: row.Attempt, Uncounted: row.Uncounted, MaxAttempts: row.MaxAttempts, Crashes: row.Crashes, Timeout: row.Timeout,
 		UniqueKey: row.UniqueKey, RequestID: row.RequestID, UserID: row.UserID, Tags: row.Tags, Metadata: row.Metadata, CreatedAt: row.CreatedAt,
 	}}
-}
-
-// spend counts the starts of keys, and of whole kinds and queues, and keeps those of limits with a rate for leave.
-func (c *claimer) spend(started map[key]int64, d *deal) {
-	whole := map[*state]int64{}
-	for lane, n := range started {
-		if until := d.states[lane].spend(c.now, n); until > 0 {
-			c.spent = append(c.spent, [4]any{core.ScopeKind, lane.kind, lane.key, until})
-		}
-		for _, s := range d.wholes.of(lane.kind, c.queue) {
-			whole[s] += n
-		}
-	}
-	for of, s := range d.wholes {
-		if until := s.spend(c.now, whole[s]); whole[s] > 0 && until > 0 {
-			c.spent = append(c.spent, [4]any{of.Scope, of.Name, "", until})
-		}
-	}
 }
