@@ -152,6 +152,24 @@ func (c OpenLanesCall) Run(ctx context.Context, q Querier) error {
 	return q.OpenLanes(ctx, c.Arg)
 }
 
+// ReadLimitsCall is a call of ReadLimits. It appends its rows to Into.
+type ReadLimitsCall struct {
+	Arg  string
+	Into *[]ReadLimitsRow
+}
+
+// Name implements [Call].
+func (ReadLimitsCall) Name() string { return "ReadLimits" }
+
+// Run implements [Call].
+func (c ReadLimitsCall) Run(ctx context.Context, q Querier) error {
+	value, err := q.ReadLimits(ctx, c.Arg)
+	if err == nil {
+		*c.Into = append(*c.Into, value...)
+	}
+	return err
+}
+
 // ReadWholeLimitsCall is a call of ReadWholeLimits. It appends its rows to Into.
 type ReadWholeLimitsCall struct {
 	Arg  ReadWholeLimitsParams

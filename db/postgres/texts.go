@@ -19,6 +19,7 @@ const (
 	OpenLanesText               = openLanes
 	PromoteDueJobsText          = promoteDueJobs
 	PromoteListedJobsText       = promoteListedJobs
+	ReadLimitsText              = readLimits
 	ReadWholeLimitsText         = readWholeLimits
 	SetLanesText                = setLanes
 	SpendStartsText             = spendStarts

@@ -152,6 +152,19 @@ func queuedPromoteListedJobs(arg db.PromoteListedJobsParams, into *int64) queued
 	}}
 }
 
+func queuedReadLimits(arg string, into *[]db.ReadLimitsRow) queued {
+	return queued{name: "ReadLimits", text: dbpostgres.ReadLimitsText, args: []any{arg}, read: func(rows pgx.Rows) error {
+		for rows.Next() {
+			var i db.ReadLimitsRow
+			if err := rows.Scan(&i.Kind, &i.LimitKey, &i.Active, &i.Keyless, &i.Running, &i.Starts, &i.Period, &i.Burst, &i.Weight, &i.Depth, &i.OnFull, &i.Ordered, &i.PaidUntil, &i.ClosedUntil); err != nil {
+				return err
+			}
+			*into = append(*into, i)
+		}
+		return rows.Err()
+	}}
+}
+
 func queuedReadWholeLimits(arg db.ReadWholeLimitsParams, into *[]db.ReadWholeLimitsRow) queued {
 	return queued{name: "ReadWholeLimits", text: dbpostgres.ReadWholeLimitsText, args: []any{arg.Queues, arg.Kinds}, read: func(rows pgx.Rows) error {
 		for rows.Next() {
@@ -216,6 +229,8 @@ func queuedCall(c db.Call) (queued, bool) {
 		return queuedLockWholeLimits(c.Arg, c.Into), true
 	case db.OpenLanesCall:
 		return queuedOpenLanes(c.Arg), true
+	case db.ReadLimitsCall:
+		return queuedReadLimits(c.Arg, c.Into), true
 	case db.ReadWholeLimitsCall:
 		return queuedReadWholeLimits(c.Arg, c.Into), true
 	case db.SetLanesCall:

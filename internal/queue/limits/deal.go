@@ -2,7 +2,6 @@ package limits
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -23,17 +22,13 @@ type deal struct {
 	shares map[key]int64
 }
 
-// newDeal reads the limits of lanes and deals up to n starts.
-func newDeal(ctx context.Context, q db.Querier, of dealing, now, n int64) (*deal, error) {
-	rows, err := q.ReadLimits(ctx, keys(of.lanes))
-	if err != nil {
-		return nil, fmt.Errorf("read limits: %w", err)
-	}
-	d := &deal{of, make(map[key]*state, len(rows)), make(map[key]int64, len(rows))}
-	for _, row := range rows {
+// newDeal deals up to n starts to lanes, by the limits of their keys.
+func newDeal(ctx context.Context, q db.Querier, of dealing, limits []db.ReadLimitsRow, now, n int64) (*deal, error) {
+	d := &deal{of, make(map[key]*state, len(limits)), make(map[key]int64, len(of.lanes))}
+	for _, row := range limits {
 		d.states[key{row.Kind, row.LimitKey}] = ofKey(row, now)
 	}
-	if err := d.readSequences(ctx, q, rows); err != nil {
+	if err := d.readSequences(ctx, q, limits); err != nil {
 		return nil, err
 	}
 	for round := 1; n > 0; round++ {

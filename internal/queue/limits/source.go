@@ -23,8 +23,26 @@ type Source struct {
 // memory holds what a claim from a queue learns for the next one.
 type memory struct {
 	yield
-	full    bool // there was a full limit of the whole queue or of a whole kind
-	tookAll bool // all lanes had the jobs that were dealt to them
+	full    bool  // there was a full limit of the whole queue or of a whole kind
+	tookAll bool  // all lanes had the jobs that were dealt to them
+	last    []key // its first ready lanes, in their order, if they were few
+	lanes   []key // the same, if the claim before had these lanes too: mostly the next one has them
+}
+
+// fewLanes is the largest number of lanes whose limits a claim reads before it knows whether they are its lanes.
+const fewLanes = 16
+
+// remember keeps the first ready lanes of a claim for the next one.
+func (m *memory) remember(lanes []key) {
+	before := m.last
+	m.last, m.lanes = nil, nil
+	if len(lanes) > fewLanes {
+		return
+	}
+	m.last = slices.SortedFunc(slices.Values(lanes), func(a, b key) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key)) })
+	if slices.Equal(m.last, before) {
+		m.lanes = m.last
+	}
 }
 
 // yield holds the results of the last quick claims from a queue.
@@ -89,7 +107,11 @@ func (*Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue s
 		return nil, core.Wrap(err, "look for ready lanes")
 	}
 	lanes := core.Map(rows, func(row db.ListReadyLanesRow) key { return key{row.Kind, row.LimitKey} })
-	d, err := newDeal(ctx, q, dealing{lanes: lanes, queue: queue, wholes: w}, now, n)
+	limits, err := q.ReadLimits(ctx, keys(lanes))
+	if err != nil {
+		return nil, fmt.Errorf("read limits: %w", err)
+	}
+	d, err := newDeal(ctx, q, dealing{lanes: lanes, queue: queue, wholes: w}, limits, now, n)
 	if err != nil {
 		return nil, err
 	}
@@ -221,6 +243,9 @@ func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64) (read
 	}
 	if !wasFull {
 		calls = append(calls, db.LockReadyLanesCall{Arg: c.readyLanes(c.by.Kinds, n), Into: &ready})
+		if len(c.memory.lanes) > 0 {
+			calls = append(calls, db.ReadLimitsCall{Arg: keys(c.memory.lanes), Into: &c.read})
+		}
 	}
 	if err := db.Together(ctx, c.q, calls...); err != nil {
 		return nil, fmt.Errorf("lock limits and ready lanes: %w", err)
@@ -262,12 +287,39 @@ func (c *claimer) round(ctx context.Context, ready []db.LockReadyLanesRow, lanes
 	if err != nil || len(of.lanes) == 0 {
 		return nil, nil, err
 	}
-	// A statement after the locks: only its snapshot has all jobs that have started.
-	if d, err = newDeal(ctx, c.q, of, c.now, n); err != nil {
+	limits, err := c.readLimits(ctx, ready, of.lanes)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d, err = newDeal(ctx, c.q, of, limits, c.now, n); err != nil {
 		return nil, nil, err
 	}
 	jobs, err = c.start(ctx, d, n)
 	return jobs, d, err
+}
+
+// readLimits reads the limits of locked lanes, unless they were read after the locks already. It is a statement of its own: only a snapshot
+// after the locks has all jobs that have started.
+func (c *claimer) readLimits(ctx context.Context, ready []db.LockReadyLanesRow, lanes []key) ([]db.ReadLimitsRow, error) {
+	before := c.read
+	c.read = nil
+	isOf := func(lane db.LockReadyLanesRow) func(db.ReadLimitsRow) bool {
+		return func(r db.ReadLimitsRow) bool {
+			return lane.KeyLocked > 0 && r.Kind == lane.Kind && r.LimitKey == lane.LimitKey
+		}
+	}
+	var found []db.ReadLimitsRow
+	for _, lane := range ready {
+		if i := slices.IndexFunc(before, isOf(lane)); i >= 0 {
+			found = append(found, before[i])
+		}
+	}
+	if len(found) == len(ready) {
+		return found, nil
+	}
+	c.memory.remember(lanes)
+	rows, err := c.q.ReadLimits(ctx, keys(lanes))
+	return rows, core.Wrap(err, "read limits")
 }
 
 // claimer is one claim from a queue.
@@ -280,6 +332,7 @@ type claimer struct {
 
 	wholes wholes
 	memory *memory
+	read   []db.ReadLimitsRow // the limits of keys that were read after the first locks
 }
 
 // dealing returns the locked lanes among which starts are dealt. It locks the rows of their keys, and leaves out a lane whose row another
