@@ -67,6 +67,42 @@ func (c CloseLimitKeyCall) Run(ctx context.Context, q Querier) error {
 	return q.CloseLimitKey(ctx, c.Arg)
 }
 
+// CompleteJobsCall is a call of CompleteJobs. Its result goes to Into.
+type CompleteJobsCall struct {
+	Arg  CompleteJobsParams
+	Into *int64
+}
+
+// Name implements [Call].
+func (CompleteJobsCall) Name() string { return "CompleteJobs" }
+
+// Run implements [Call].
+func (c CompleteJobsCall) Run(ctx context.Context, q Querier) error {
+	value, err := q.CompleteJobs(ctx, c.Arg)
+	if err == nil {
+		*c.Into = value
+	}
+	return err
+}
+
+// CompleteJobsWithResultsCall is a call of CompleteJobsWithResults. Its result goes to Into.
+type CompleteJobsWithResultsCall struct {
+	Arg  CompleteJobsWithResultsParams
+	Into *int64
+}
+
+// Name implements [Call].
+func (CompleteJobsWithResultsCall) Name() string { return "CompleteJobsWithResults" }
+
+// Run implements [Call].
+func (c CompleteJobsWithResultsCall) Run(ctx context.Context, q Querier) error {
+	value, err := q.CompleteJobsWithResults(ctx, c.Arg)
+	if err == nil {
+		*c.Into = value
+	}
+	return err
+}
+
 // CountRoomCall is a call of CountRoom. Its result goes to Into.
 type CountRoomCall struct {
 	Arg  CountRoomParams

@@ -8,8 +8,8 @@ import (
 
 // calledStatements are the statements that code for all engines runs together with others.
 var calledStatements = []string{
-	"CloseLimitKey", "CountRoom", "HoldLimitKeys", "LockReadyLanes", "LockWholeLimits", "OpenLanes", "ReadLimits", "ReadWholeLimits",
-	"SetLanes", "SpendStarts", "StartLaneJobs", "WakeLanes",
+	"CloseLimitKey", "CompleteJobs", "CompleteJobsWithResults", "CountRoom", "HoldLimitKeys", "LockReadyLanes", "LockWholeLimits",
+	"OpenLanes", "ReadLimits", "ReadWholeLimits", "SetLanes", "SpendStarts", "StartLaneJobs", "WakeLanes",
 }
 
 // caller writes for each of these statements a type of a call as a value, and how such calls run together.

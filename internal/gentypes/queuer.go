@@ -16,10 +16,9 @@ import (
 // rowsOf names statements whose rows are read into the row type of another statement, which has the same fields.
 var rowsOf = map[string]string{"ClaimListedJobs": "ClaimJobs"}
 
-// queuedStatements are the statements that the PostgreSQL engine sends together, in one round trip.
+// queuedStatements are the statements that the PostgreSQL engine sends together, in one round trip, beside calledStatements.
 var queuedStatements = []string{
-	"AddJobChanges", "ClaimJobs", "ClaimListedJobs", "CompleteJobs", "CompleteJobsWithResults", "DropCompletedJobs", "GetNextRunAfter",
-	"PromoteDueJobs", "PromoteListedJobs",
+	"AddJobChanges", "ClaimJobs", "ClaimListedJobs", "DropCompletedJobs", "GetNextRunAfter", "PromoteDueJobs", "PromoteListedJobs",
 }
 
 // queuer writes the texts of these statements into the package that sqlc generated, and for each a function of the engine that makes a

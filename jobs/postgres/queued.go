@@ -219,6 +219,10 @@ func queuedCall(c db.Call) (queued, bool) {
 	switch c := c.(type) {
 	case db.CloseLimitKeyCall:
 		return queuedCloseLimitKey(c.Arg), true
+	case db.CompleteJobsCall:
+		return queuedCompleteJobs(c.Arg, c.Into), true
+	case db.CompleteJobsWithResultsCall:
+		return queuedCompleteJobsWithResults(c.Arg, c.Into), true
 	case db.CountRoomCall:
 		return queuedCountRoom(c.Arg, c.Into), true
 	case db.HoldLimitKeysCall:

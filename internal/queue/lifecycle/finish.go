@@ -23,9 +23,16 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 		return nil, err
 	}
 	done := make([]engine.Completed, len(groups))
-	for i, g := range groups {
-		if done[i], err = engine.Complete(ctx, q, store.Claims(), core.Micros(now), g.Complete()); err != nil {
-			return nil, err
+	if store.LocksRows() && areLimited(groups) {
+		all, err := f.completeTogether(ctx, groups, done)
+		if err != nil || all {
+			return f.lost, err
+		}
+	} else {
+		for i, g := range groups {
+			if done[i], err = engine.Complete(ctx, q, store.Claims(), core.Micros(now), g.Complete()); err != nil {
+				return nil, err
+			}
 		}
 	}
 	refused, err := Settle(ctx, q, now, groups, done, made)

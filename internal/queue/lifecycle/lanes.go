@@ -72,7 +72,8 @@ func openLanes(ctx context.Context, q db.Querier, now int64, t *Transitions, mad
 	}
 	var held []db.HoldLimitKeysRow
 	var woken, room int64
-	calls := []db.Call{db.HoldLimitKeysCall{Arg: jsonKeys(keys), Into: &held}}
+	calls := append(t.first, db.HoldLimitKeysCall{Arg: jsonKeys(keys), Into: &held})
+	t.first = nil
 	if len(ended) > 0 {
 		keys := jsonKeys(ended)
 		calls = append(calls, db.WakeLanesCall{Arg: db.WakeLanesParams{Now: now, Keys: keys}, Into: &woken}, countRoom(now, keys, made, &room))

@@ -65,6 +65,7 @@ type Transitions struct {
 	reactions []reaction
 	list      []repeated
 	handled   int                 // the number of entries of list that the early reactions have handled
+	first     []db.Call           // sent before the statements that make lanes ready
 	opened    []lane              // lanes that have got waiting jobs, until they are opened
 	closed    map[[2]string]int64 // until when kinds and limit keys are closed, until that is written
 	released  int64               // the number of jobs or lanes that the reactions made ready
