@@ -1248,7 +1248,8 @@ WHERE id = ANY (ARRAY(
     CROSS JOIN LATERAL (
         SELECT i.id, CAST(CASE WHEN i.priority >= CAST($5 AS BIGINT) THEN 1 ELSE 0 END AS BIGINT) AS starts FROM sqluice_jobs AS i
         WHERE i.status = 'waiting' AND i.kind = m.key AND i.limit_key = e.value AND i.queue = $6
-          AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > $1 LIMIT 1 OFFSET 0)
+          AND ((SELECT n.job_id FROM sqluice_refusals AS n ORDER BY n.job_id LIMIT 1) IS NULL /* mostly, and read once */
+            OR NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = i.id AND f.action IN ('claim', 'conflict') AND f.again_at > $1 LIMIT 1 OFFSET 0))
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT $7
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS j

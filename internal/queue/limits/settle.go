@@ -27,7 +27,7 @@ func (s settlement) calls(queue string) (calls []db.Call) {
 	return calls
 }
 
-// settle counts the starts of each lane, and returns what is to be written. A lane that only the limit of its whole kind or queue has held
+// settle counts the starts of each lane, and returns what the claim writes after them. A lane that only the limit of its whole kind or queue has held
 // stays as it is, and keeps its place among the ready ones. filled: the claim has no slot left.
 func (d *deal) settle(started map[key]int64, c *claimer, filled bool) settlement {
 	s := settlement{spent: d.spend(started, c.now), set: new(int64)}

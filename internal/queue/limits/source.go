@@ -115,10 +115,19 @@ func (*Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue s
 	if err != nil {
 		return nil, err
 	}
-	var priorities []int64
+	priorities, err := d.peek(ctx, q, now)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(priorities, func(a, b int64) int { return cmp.Compare(b, a) })
+	return priorities[:min(int64(len(priorities)), n)], nil
+}
+
+// peek returns the priorities of the jobs that would start.
+func (d *deal) peek(ctx context.Context, q db.Querier, now int64) (priorities []int64, err error) {
 	dealt := maps.Clone(d.shares)
 	if free, _ := d.firsts(); d.most() > 0 && len(free) > 0 { // the first job of a sequence counts with the best priority of those behind it
-		listed, err := q.ListLaneJobs(ctx, db.ListLaneJobsParams{Keys: keys(free), Queue: queue, Now: now, N: d.most()})
+		listed, err := q.ListLaneJobs(ctx, db.ListLaneJobsParams{Keys: keys(free), Queue: d.queue, Now: now, N: d.most()})
 		if err != nil {
 			return nil, fmt.Errorf("look at the jobs of lanes: %w", err)
 		}
@@ -129,13 +138,12 @@ func (*Source) Peek(ctx context.Context, q db.Querier, look engine.Look, queue s
 		}
 	}
 	// A claim must note that a lane without room, or without a job that can start, is not ready. Such a lane takes no other job's slot.
-	for _, lane := range lanes {
+	for _, lane := range d.lanes {
 		if d.states[lane].room == 0 || dealt[lane] > 0 && d.shares[lane] == dealt[lane] {
 			priorities = append(priorities, math.MinInt64)
 		}
 	}
-	slices.SortFunc(priorities, func(a, b int64) int { return cmp.Compare(b, a) })
-	return priorities[:min(int64(len(priorities)), n)], nil
+	return priorities, nil
 }
 
 // HasUnfinished implements [runner.Source].

@@ -12,8 +12,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// start starts up to n jobs, as dealt to the lanes, and settles that. Where all lanes of the claim before had the jobs of their shares, what
-// is to be written then goes with the starts, in one round trip, and is written anew if a lane has fewer jobs this time.
+// start starts up to n jobs, as dealt to the lanes, and settles that. Where all lanes of the claim before had the jobs of their shares, the
+// settlement goes with the starts, in one round trip. It is written anew if a lane has fewer jobs this time.
 func (c *claimer) start(ctx context.Context, d *deal, n int64) ([]runner.Claimed, error) {
 	total := d.total()
 	free, firsts := d.firsts()
