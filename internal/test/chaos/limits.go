@@ -15,8 +15,8 @@ import (
 )
 
 // laneLimits kills processes and stops them for a while, and restarts PostgreSQL's server, while jobs with limit keys are added and run, fail,
-// and throttle their keys. No more jobs of a key run at once than its limit allows, no more start in any time, and jobs in order stay so,
-// whatever process dies.
+// and throttle their keys. No more jobs of a key, or of all keys together, run at once than their limits allow, no more start in any time, and
+// jobs in order stay so, whatever process dies.
 // Each end makes the jobs start that wait for it: no worker ever has to mend a lane, and no job is left waiting.
 func laneLimits() lane {
 	return lane{number: 17, name: "limits", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
@@ -57,6 +57,9 @@ type limiting struct {
 
 // limitKey returns the name of a limit key.
 func limitKey(n int) string { return fmt.Sprint("key-", n) }
+
+// declaredTotal is the largest number of jobs of all keys together that run at once. The workers have slots for more.
+const declaredTotal = limitWorkers * killSlots / 6
 
 // declaredLimit is the limit of the keys for which none is set.
 var declaredLimit = jobs.LimitValues{Running: 2}
@@ -113,7 +116,7 @@ func (l *limiting) run(ctx context.Context, f *fleet) error {
 	if err != nil {
 		return err
 	}
-	f.trial.find(tally{other: history.CheckLimits(events, bounds)})
+	f.trial.find(tally{other: append(history.CheckLimits(events, bounds), history.CheckTotal(events, declaredTotal)...)})
 	return l.checkLanes(ctx, f, events)
 }
 

@@ -280,7 +280,7 @@ func (p *player) work(ctx context.Context) error {
 	}
 	var limit jobs.Limit[label]
 	if p.LimitKeys > 0 {
-		limit.Running = declaredLimit.Running
+		limit.Running, limit.Total = declaredLimit.Running, jobs.LimitValues{Running: declaredTotal}
 	}
 	jobs.Kind[label]{Name: kind, Limit: limit, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}.Handle(runner,
 		func(ctx context.Context, job jobs.Job, args label) error { return p.handle(ctx, job, args, released) })

@@ -22,6 +22,40 @@ type Bound struct {
 // job meanwhile. Of an attempt without a committed end, whose process may have lost the job before, only the start counts. A start is
 // judged by the time of the claim, which is the time that the rate is computed with.
 func CheckLimits(events []Event, bounds map[string]Bound) (faults []string) {
+	keys := heldOf(events)
+	acked := map[int64]int64{}
+	for _, e := range events {
+		if e.What == Acked {
+			acked[e.Job] = e.At
+		}
+	}
+	for key, list := range keys {
+		bound := bounds[key]
+		if bound.Ordered {
+			faults = append(faults, outOfOrder(key, list, acked)...)
+		}
+		if bound.Running > 0 {
+			faults = append(faults, overlaps(fmt.Sprintf("of the key %q", key), list, bound.Running)...)
+		}
+		if bound.Every > 0 {
+			faults = append(faults, tooSoon(key, list, bound)...)
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// CheckTotal returns the moments at which more jobs with limit keys ran than a limit of them all together allows, as CheckLimits does for a key.
+func CheckTotal(events []Event, most int) (faults []string) {
+	var all []*held
+	for _, list := range heldOf(events) {
+		all = append(all, list...)
+	}
+	return overlaps("of all keys", all, most)
+}
+
+// heldOf returns the attempts with limit keys, by key.
+func heldOf(events []Event) map[string][]*held {
 	keys := map[string][]*held{}
 	all := map[attempt]*held{}
 	for _, e := range events {
@@ -44,26 +78,7 @@ func CheckLimits(events []Event, bounds map[string]Bound) (faults []string) {
 			h.ended = true
 		}
 	}
-	acked := map[int64]int64{}
-	for _, e := range events {
-		if e.What == Acked {
-			acked[e.Job] = e.At
-		}
-	}
-	for key, list := range keys {
-		bound := bounds[key]
-		if bound.Ordered {
-			faults = append(faults, outOfOrder(key, list, acked)...)
-		}
-		if bound.Running > 0 {
-			faults = append(faults, overlaps(key, list, bound.Running)...)
-		}
-		if bound.Every > 0 {
-			faults = append(faults, tooSoon(key, list, bound)...)
-		}
-	}
-	slices.Sort(faults)
-	return faults
+	return keys
 }
 
 // held is an attempt that held a place in the limit of its key.
@@ -81,15 +96,15 @@ func (h *held) until() int64 {
 	return max(h.from, h.returned)
 }
 
-// overlaps returns the starts at which more attempts of a key ran at once than most.
-func overlaps(key string, list []*held, most int) (faults []string) {
+// overlaps returns the starts at which more attempts ran at once than most.
+func overlaps(of string, list []*held, most int) (faults []string) {
 	slices.SortFunc(list, func(a, b *held) int { return cmp.Compare(a.from, b.from) })
 	var running []*held
 	for _, h := range list {
 		running = slices.DeleteFunc(running, func(r *held) bool { return r.until() <= h.from })
 		if running = append(running, h); len(running) > most {
-			faults = append(faults, fmt.Sprintf("%d jobs of the key %q ran at once, not at most %d, when attempt %d of job %d started",
-				len(running), key, most, h.number, h.job))
+			faults = append(faults, fmt.Sprintf("%d jobs %s ran at once, not at most %d, when attempt %d of job %d started",
+				len(running), of, most, h.number, h.job))
 		}
 	}
 	return faults

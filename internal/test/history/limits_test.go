@@ -68,3 +68,17 @@ func TestLimits(t *testing.T) {
 		})
 	}
 }
+
+// The bound of all keys together counts the jobs of each.
+func TestTotal(t *testing.T) {
+	other := limited(2, 1, 19, 30, true)
+	other[0].Limit = new("other")
+	events := slices.Concat(limited(1, 1, 10, 20, true), other)
+	if faults := CheckTotal(events, 2); len(faults) > 0 {
+		t.Errorf("found is %q, not nothing", faults)
+	}
+	const want = "2 jobs of all keys ran at once, not at most 1, when attempt 1 of job 2"
+	if faults := CheckTotal(events, 1); len(faults) != 1 || !strings.Contains(faults[0], want) {
+		t.Errorf("found is %q, not %q", faults, want)
+	}
+}
