@@ -142,12 +142,12 @@ func (c *Client) DeleteLimit(ctx context.Context, kind, key string) (bool, error
 	return limits.Delete(ctx, c.scope(), limits.Name{Scope: core.ScopeKind, Name: kind, Key: key})
 }
 
-// DeleteTotalLimit removes a limit that [Client.SetTotalLimit] has set, and reports whether there was one.
+// DeleteTotalLimit removes a limit that [Client.SetTotalLimit] has set, and reports whether there was one. What programs declare applies again.
 func (c *Client) DeleteTotalLimit(ctx context.Context, kind string) (bool, error) {
 	return limits.Delete(ctx, c.scope(), limits.Name{Scope: core.ScopeTotal, Name: kind})
 }
 
-// DeleteQueueLimit removes a limit that [Client.SetQueueLimit] has set, and reports whether there was one.
+// DeleteQueueLimit removes a limit that [Client.SetQueueLimit] has set, and reports whether there was one. What programs declare applies again.
 func (c *Client) DeleteQueueLimit(ctx context.Context, queue string) (bool, error) {
 	defer c.kinds.Expire()
 	return limits.Delete(ctx, c.scope(), limits.Name{Scope: core.ScopeQueue, Name: queue})
