@@ -27,8 +27,9 @@ func (s settlement) calls(queue string) (calls []db.Call) {
 	return calls
 }
 
-// settle counts the starts of each lane, and returns what the claim writes after them. A lane that only the limit of its whole kind or queue has held
-// stays as it is, and keeps its place among the ready ones. filled: the claim has no slot left.
+// settle counts the starts of lanes, and returns what the claim writes after them. It writes the starts of all these lanes, 0 too. A lane that
+// only the limit of its whole kind or queue has held stays as it is, and keeps its place among the ready ones. filled: the claim has no slot
+// left.
 func (d *deal) settle(started map[key]int64, c *claimer, filled bool) settlement {
 	s := settlement{spent: d.spend(started, c.now), set: new(int64)}
 	for _, l := range d.lanes {
@@ -55,7 +56,11 @@ func (d *deal) spend(started map[key]int64, now int64) (spent [][4]any) {
 		}
 	}
 	for of, s := range d.wholes {
-		if until := s.spend(now, whole[s]); whole[s] > 0 && until > 0 {
+		n, touched := whole[s]
+		if !touched {
+			continue
+		}
+		if until := s.spend(now, n); until > 0 {
 			spent = append(spent, [4]any{of.Scope, of.Name, "", until})
 		}
 	}

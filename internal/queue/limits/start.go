@@ -43,6 +43,11 @@ func (c *claimer) start(ctx context.Context, d *deal, n int64) ([]runner.Claimed
 		d.become(expected)
 		return jobs, c.removeEmpty(ctx, d, after)
 	}
+	if expected != nil { // the starts that were expected are written: others take their place, also none
+		for lane := range d.shares {
+			started[lane] += 0
+		}
+	}
 	after = d.settle(started, c, int64(len(rows)) == n)
 	if err := db.Together(ctx, c.q, after.calls(c.queue)...); err != nil {
 		return nil, fmt.Errorf("note starts, and when lanes are ready: %w", err)

@@ -22,6 +22,7 @@ var limitMendedTests = []test{
 	{"HundredKeysBesideOne", testLimitHundredKeys},
 	{"AKindWithoutAWorkerBlocksNoKey", testLimitUnservedKind},
 	{"AfterDowntime", testLimitAfterDowntime},
+	{"ALaneWithoutAJobSpendsNothing", testLimitNoStart},
 }
 
 // oneAtATime is a limit of one job of a key at once.
@@ -233,5 +234,40 @@ func testLimitAfterDowntime(f *fixture) {
 				f.Fatalf("%d starts in %s", j-i+1, times[j].Sub(times[i]))
 			}
 		}
+	}
+}
+
+// A claim that finds no job in a ready lane spends nothing of its rate, also where the claim before found all that it looked for.
+func testLimitNoStart(f *fixture) {
+	kind := tenants(jobs.Limit[string]{Rate: jobs.Per(1, time.Hour), Burst: 2})
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 2}}, onTenants(kind, func(context.Context, jobs.Job, string) error { return nil }))
+	paused := func(pause bool) {
+		f.Helper()
+		var err error
+		if pause {
+			_, err = f.client.PauseQueue(f.ctx, jobs.DefaultQueue)
+		} else {
+			_, err = f.client.ResumeQueue(f.ctx, jobs.DefaultQueue)
+		}
+		f.must(err)
+	}
+	waiting := func(tenants ...string) []int64 {
+		f.Helper()
+		paused(true)
+		ids := f.addTenants(kind, tenants)
+		for _, id := range ids {
+			f.eventually("the job waits", func() bool { return f.get(id).Status == jobs.StatusWaiting })
+		}
+		return ids
+	}
+	first := waiting("a", "a")
+	paused(false)
+	f.ended(first[1])
+	second := waiting("b", "c")
+	f.sql("delete_one", "JOB", fmt.Sprint(second[1]))
+	paused(false)
+	f.ended(second[0])
+	for _, id := range f.addTenants(kind, []string{"c", "c"}) {
+		want(f, "status", f.ended(id).Status, jobs.StatusDone)
 	}
 }
