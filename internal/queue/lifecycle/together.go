@@ -22,7 +22,7 @@ func areLimited(groups []Group) bool {
 
 // completeTogether records the ends of groups and makes lanes ready, in one round trip: it takes for granted that the worker still holds all
 // jobs. It reports whether it does, and sets the results of the groups' statements. Otherwise it has added no end to the transitions, and made
-// lanes ready in vain, at which the next claim looks.
+// lanes ready in vain, at which the next claim looks. All transitions before have been handled: what follows from them would be lost too.
 func (f *finisher) completeTogether(ctx context.Context, groups []Group, done []engine.Completed) (all bool, err error) {
 	now := core.Micros(f.now)
 	before := slices.Clone(f.made.list)

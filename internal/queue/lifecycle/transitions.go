@@ -171,6 +171,9 @@ func (t *Transitions) ReactEarly(ctx context.Context, q db.Querier, now int64) e
 	}
 }
 
+// unhandled reports whether an early reaction has yet to run.
+func (t *Transitions) unhandled() bool { return t.handled < len(t.list) }
+
 func (t *Transitions) react(ctx context.Context, q db.Querier, now int64, early bool, made []repeated) error {
 	for _, r := range t.reactions {
 		if r.early != early || len(made) == 0 && len(t.opened) == 0 {

@@ -48,6 +48,18 @@ var (
 // TestLimits does random steps with limit keys on an engine. After each step the statuses must be those of the model, no lane may wait
 // while its key has room, and a claim starts as many jobs as the limits allow.
 func TestLimits(t *testing.T) {
+	checkLimited(t, func(t *rapid.T, l *limitedMachine) {
+		t.Repeat(map[string]func(*rapid.T){
+			"": l.check, "enqueue": l.enqueue, "claim": l.claim, "claim more": l.claim, "end": l.end, "end another": l.end, "pass": l.pass,
+			"set a limit": l.setLimit, "delete a limit": l.deleteLimit, "limit a whole": l.setWhole, "delete that": l.deleteWhole, "cancel": l.cancel, "crash": l.crash,
+			"complete in a transaction": l.completeTx, "delete": l.delete, "retry": l.retry, "delete a failed one": l.deleteFailed, "resume": l.resume,
+			"end some together": l.endTogether,
+		})
+	})
+}
+
+// checkLimited checks a property of an engine that has a worker and is empty otherwise, on each engine.
+func checkLimited(t *testing.T, property func(*rapid.T, *limitedMachine)) {
 	for name, open := range map[string]func(*testing.T, *clock) *engine{"SQLite": openSQLite, "PostgreSQL": openPostgres} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{}
@@ -63,11 +75,7 @@ func TestLimits(t *testing.T) {
 				l := &limitedMachine{ctx: ctx, engine: e, model: newLimitedQueue(start)}
 				l.startWorker(t)
 				defer func() { l.must(t, e.releaseLock(ctx, l.worker, true)) }()
-				t.Repeat(map[string]func(*rapid.T){
-					"": l.check, "enqueue": l.enqueue, "claim": l.claim, "claim more": l.claim, "end": l.end, "end another": l.end, "pass": l.pass,
-					"set a limit": l.setLimit, "delete a limit": l.deleteLimit, "limit a whole": l.setWhole, "delete that": l.deleteWhole, "cancel": l.cancel, "crash": l.crash,
-					"complete in a transaction": l.completeTx, "delete": l.delete, "retry": l.retry, "delete a failed one": l.deleteFailed, "resume": l.resume,
-				})
+				property(t, l)
 			})
 		})
 	}
@@ -110,7 +118,12 @@ func (l *limitedMachine) startWorker(t *rapid.T) {
 func (l *limitedMachine) enqueue(t *rapid.T) {
 	key, queue := pick(t, "key", limitKeys), pick(t, "queue", limitQueues)
 	priority, delay := pick(t, "priority", []int{0, 5}), pick(t, "delay", limitDelays)
-	for range rapid.IntRange(1, 3).Draw(t, "jobs") {
+	l.add(t, rapid.IntRange(1, 3).Draw(t, "jobs"), key, queue, priority, delay)
+}
+
+// add enqueues n jobs.
+func (l *limitedMachine) add(t *rapid.T, n int, key, queue string, priority int, delay time.Duration) {
+	for range n {
 		receipt, err := l.engine.client.Enqueue(l.ctx, limitedKind, json.RawMessage("{}"),
 			jobs.LimitKey(key), jobs.Queue(queue), jobs.Priority(priority), jobs.In(delay))
 		l.must(t, err)
@@ -129,7 +142,11 @@ func (l *limitedMachine) enqueue(t *rapid.T) {
 
 // claim promotes due jobs and claims from a queue, as often as a runner with free slots does.
 func (l *limitedMachine) claim(t *rapid.T) {
-	queue, n := pick(t, "queue", limitQueues), rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(16, 24)).Draw(t, "slots")
+	l.claimFrom(t, pick(t, "queue", limitQueues), rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(16, 24)).Draw(t, "slots"))
+}
+
+// claimFrom claims n jobs from a queue; fewer if the limits allow fewer.
+func (l *limitedMachine) claimFrom(t *rapid.T, queue string, n int) {
 	l.model.promote()
 	want := l.model.startable(queue, n)
 	var started []int64
