@@ -1350,6 +1350,13 @@ func (q timed) LockDeclarations(ctx context.Context, arg int64) ([]LockDeclarati
 	return value, err
 }
 
+func (q timed) LockDeclarationsOf(ctx context.Context, arg LockDeclarationsOfParams) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.LockDeclarationsOf(ctx, arg)
+	q.hook("LockDeclarationsOf", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) LockFirstJobs(ctx context.Context, arg LockFirstJobsParams) ([]LockFirstJobsRow, error) {
 	began := time.Now()
 	value, err := q.own.LockFirstJobs(ctx, arg)

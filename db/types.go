@@ -177,6 +177,7 @@ type (
 	ListWaitingLanesRow            = sqlite.ListWaitingLanesRow
 	ListWorkerDeclarationsRow      = sqlite.ListWorkerDeclarationsRow
 	ListWorkersFromParams          = sqlite.ListWorkersFromParams
+	LockDeclarationsOfParams       = sqlite.LockDeclarationsOfParams
 	LockDeclarationsRow            = sqlite.LockDeclarationsRow
 	LockFirstJobsParams            = sqlite.LockFirstJobsParams
 	LockFirstJobsRow               = sqlite.LockFirstJobsRow

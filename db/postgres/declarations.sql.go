@@ -278,6 +278,37 @@ func (q *Queries) LockDeclarations(ctx context.Context, workerID int64) ([]LockD
 	return items, nil
 }
 
+const lockDeclarationsOf = `-- name: LockDeclarationsOf :many
+SELECT d.id FROM sqluice_declarations AS d WHERE d.subject = $1 AND d.name = $2 ORDER BY d.id
+FOR NO KEY UPDATE
+`
+
+type LockDeclarationsOfParams struct {
+	Subject string `json:"subject"`
+	Name    string `json:"name"`
+}
+
+// LockDeclarationsOf lists the ids of all contents of a name. On PostgreSQL it locks them.
+func (q *Queries) LockDeclarationsOf(ctx context.Context, arg LockDeclarationsOfParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, lockDeclarationsOf, arg.Subject, arg.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const retireDeclaration = `-- name: RetireDeclaration :execrows
 UPDATE sqluice_declarations SET in_force = 0 WHERE subject = $1 AND name = $2 AND id <> $3 AND in_force = 1
 `

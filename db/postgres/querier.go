@@ -460,6 +460,8 @@ type Querier interface {
 	LockCounts(ctx context.Context) error
 	// LockDeclarations lists all contents of the names that a worker declares, by id. On PostgreSQL it locks them.
 	LockDeclarations(ctx context.Context, workerID int64) ([]LockDeclarationsRow, error)
+	// LockDeclarationsOf lists the ids of all contents of a name. On PostgreSQL it locks them.
+	LockDeclarationsOf(ctx context.Context, arg LockDeclarationsOfParams) ([]string, error)
 	// LockFirstJobs locks those waiting jobs of a queue, a JSON list of ids, that are not set aside, and lists them. It passes over locked ones
 	// (on SQLite there are none).
 	LockFirstJobs(ctx context.Context, arg LockFirstJobsParams) ([]LockFirstJobsRow, error)

@@ -1327,6 +1327,10 @@ func (q queries) LockDeclarations(ctx context.Context, arg int64) ([]db.LockDecl
 	return list, nil
 }
 
+func (q queries) LockDeclarationsOf(ctx context.Context, arg db.LockDeclarationsOfParams) ([]string, error) {
+	return q.own.LockDeclarationsOf(ctx, dbpostgres.LockDeclarationsOfParams(arg))
+}
+
 func (q queries) LockFirstJobs(ctx context.Context, arg db.LockFirstJobsParams) ([]db.LockFirstJobsRow, error) {
 	rows, err := q.own.LockFirstJobs(ctx, dbpostgres.LockFirstJobsParams(arg))
 	if err != nil {

@@ -87,13 +87,24 @@ func putWhole(ctx context.Context, q db.Querier, n LimitName, declared *Limit) (
 	return core.Wrap(err, "put the declared limit of %s in force", n.Name)
 }
 
+// subject returns the subject of the declarations that have the limit.
+func (n LimitName) subject() string {
+	if n.Scope == core.ScopeQueue {
+		return SubjectQueue
+	}
+	return SubjectKind
+}
+
+// Lock locks the declarations that have the limit, as an Enforcer does before it reads the limits: a change that deletes a limit and restores
+// the declared one comes before or after another one is put in force.
+func (n LimitName) Lock(ctx context.Context, q db.Querier) error {
+	_, err := q.LockDeclarationsOf(ctx, db.LockDeclarationsOfParams{Subject: n.subject(), Name: n.Name})
+	return core.Wrap(err, "lock what programs declare of %s", n.Name)
+}
+
 // RestoreLimit writes the limit of a whole kind or queue that programs declare, in place of one that people had set and have deleted.
 func RestoreLimit(ctx context.Context, q db.Querier, n LimitName) error {
-	subject := SubjectKind
-	if n.Scope == core.ScopeQueue {
-		subject = SubjectQueue
-	}
-	row, err := q.GetDeclaration(ctx, db.GetDeclarationParams{Subject: subject, Name: n.Name})
+	row, err := q.GetDeclaration(ctx, db.GetDeclarationParams{Subject: n.subject(), Name: n.Name})
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

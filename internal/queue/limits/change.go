@@ -36,11 +36,17 @@ func Delete(ctx context.Context, scope *engine.Scope, n Name) (bool, error) {
 		return false, fmt.Errorf("delete the limit of %s: %w", n.Name, err)
 	}
 	deleted, err := n.change(ctx, scope, jobtype.ActionDeleteLimit, nil, func(ctx context.Context, q db.Querier, _ int64) (bool, error) {
-		found, err := q.DeleteLimit(ctx, db.DeleteLimitParams{Scope: n.Scope, Name: n.Name, LimitKey: n.Key})
-		if err != nil || found == 0 {
-			return false, err
+		whole, is := n.whole()
+		if is {
+			if err := whole.Lock(ctx, q); err != nil {
+				return false, err
+			}
 		}
-		return true, n.restore(ctx, q)
+		found, err := q.DeleteLimit(ctx, db.DeleteLimitParams{Scope: n.Scope, Name: n.Name, LimitKey: n.Key})
+		if err == nil && is && found > 0 { // the declared limit of a key counts anyway
+			err = declare.RestoreLimit(ctx, q, whole)
+		}
+		return found > 0, err
 	})
 	return deleted, core.Wrap(err, "delete the limit of %s", n.Name)
 }
@@ -100,10 +106,7 @@ func (n Name) wake(ctx context.Context, q db.Querier, now int64) error {
 	return core.Wrap(err, "make the lanes of the limit ready")
 }
 
-// restore has the declared limit of a whole kind or queue count again. That of a key does anyway.
-func (n Name) restore(ctx context.Context, q db.Querier) error {
-	if n.Scope == core.ScopeKind {
-		return nil
-	}
-	return declare.RestoreLimit(ctx, q, declare.LimitName{Scope: n.Scope, Name: n.Name})
+// whole returns the name of a limit of a whole kind or queue; is: it is one.
+func (n Name) whole() (name declare.LimitName, is bool) {
+	return declare.LimitName{Scope: n.Scope, Name: n.Name}, n.Scope != core.ScopeKind
 }

@@ -957,6 +957,11 @@ func (q counted) LockDeclarations(ctx context.Context, arg int64) ([]db.LockDecl
 	return q.own.LockDeclarations(ctx, arg)
 }
 
+func (q counted) LockDeclarationsOf(ctx context.Context, arg db.LockDeclarationsOfParams) ([]string, error) {
+	q.note("LockDeclarationsOf")
+	return q.own.LockDeclarationsOf(ctx, arg)
+}
+
 func (q counted) LockFirstJobs(ctx context.Context, arg db.LockFirstJobsParams) ([]db.LockFirstJobsRow, error) {
 	q.note("LockFirstJobs")
 	return q.own.LockFirstJobs(ctx, arg)

@@ -26,6 +26,10 @@ WHERE (d.subject, d.name) IN (
     WHERE w.id = @worker_id)
 ORDER BY d.id;
 
+-- name: LockDeclarationsOf :many
+-- LockDeclarationsOf lists the ids of all contents of a name. On PostgreSQL it locks them.
+SELECT d.id FROM sqluice_declarations AS d WHERE d.subject = @subject AND d.name = @name ORDER BY d.id;
+
 -- name: ListLiveDeclarations :many
 -- ListLiveDeclarations lists what live workers declare of a subject, of one name unless that is NULL: a row for each worker.
 SELECT w.id AS worker_id, w.name AS worker, w.version AS worker_version, d.id, d.name, d.body, d.in_force, d.declared_at
