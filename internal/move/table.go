@@ -89,7 +89,7 @@ func named() []table {
 			func(a, b db.Retention) int {
 				return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Origin, b.Origin))
 			}),
-		namedTable("sqluice_limits", "limit", "limits that were set", db.Querier.ImportLimits, db.Querier.ListAllLimits,
+		namedTable("sqluice_limits", "limit", "limits", db.Querier.ImportLimits, db.Querier.ListAllLimits,
 			func(a, b db.Limit) int {
 				return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Name, b.Name), cmp.Compare(a.LimitKey, b.LimitKey))
 			}),

@@ -23,7 +23,7 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 		return nil, err
 	}
 	done := make([]engine.Completed, len(groups))
-	if store.LocksRows() && areLimited(groups) && !made.unhandled() {
+	if areLimited(groups) && store.LocksRows() && !made.unhandled() {
 		all, err := f.completeTogether(ctx, groups, done)
 		if err != nil || all {
 			return f.lost, err

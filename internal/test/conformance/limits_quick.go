@@ -40,7 +40,7 @@ func testLimitLongList(f *fixture) {
 	want(f, "a job that is due later", f.get(later[0]).Status, jobs.StatusScheduled)
 }
 
-// Where attempts are short, a claim leaves the lane of a key that it has filled ready. Several workers then still run at most so many jobs of a
+// Where attempts are short, a claim fills a key and leaves its lane ready. Several workers then still run at most so many jobs of a
 // key at once, and the last lane goes with the last job.
 func testLimitQuick(f *fixture) {
 	const tenantsAtOnce, jobsOfEach = 40, 25
