@@ -30,6 +30,15 @@ func Of(r db.Job) jobtype.Job {
 	}
 }
 
+// OfLane returns the row of a job that was claimed from a lane as other claims return it, without the limit key.
+func OfLane(r *db.StartWaitingJobsRow) db.ClaimJobsRow {
+	return db.ClaimJobsRow{
+		ID: r.ID, Kind: r.Kind, Payload: r.Payload, Priority: r.Priority, RunAfter: r.RunAfter, StartBy: r.StartBy,
+		Attempt: r.Attempt, Uncounted: r.Uncounted, MaxAttempts: r.MaxAttempts, Crashes: r.Crashes, Timeout: r.Timeout,
+		UniqueKey: r.UniqueKey, RequestID: r.RequestID, UserID: r.UserID, Tags: r.Tags, Metadata: r.Metadata, CreatedAt: r.CreatedAt,
+	}
+}
+
 // Claimed returns the job of a row that a worker has claimed from a queue. started and lease are the claim's time and the end
 // of its lease.
 func Claimed(r db.ClaimJobsRow, queue string, worker int64, started, lease time.Time) jobtype.Job {

@@ -57,6 +57,11 @@ func TestEveryColumnIsAField(t *testing.T) {
 	if names := missing(Claimed(claimed, "q", 1, now, now), append(from, ends...)...); names != nil {
 		t.Errorf("Claimed leaves out %v", names)
 	}
+	var ofLane db.StartWaitingJobsRow
+	fill(reflect.ValueOf(&ofLane).Elem())
+	if row := OfLane(&ofLane); !reflect.DeepEqual(row, claimed) {
+		t.Errorf("OfLane leaves out columns: %+v", row)
+	}
 	var p db.EnqueueJobParams
 	fill(reflect.ValueOf(&p).Elem())
 	later := append(ends[:len(ends)-1], "ID", "Payload", "Status", "Attempt", "Uncounted", "Crashes", "WorkerID", "LeaseUntil", "CreatedAt", "StartedAt", "UpdatedAt")

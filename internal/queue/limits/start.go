@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -136,9 +137,5 @@ func (c *claimer) leaseUntil() int64 { return c.now + c.by.Lease.Microseconds() 
 // claimed returns the job of a row.
 func claimed(row *db.StartWaitingJobsRow) runner.Claimed {
 	key := row.LimitKey // a copy: the other rows go
-	return runner.Claimed{LimitKey: &key, Row: db.ClaimJobsRow{
-		ID: row.ID, Kind: row.Kind, Payload: row.Payload, Priority: row.Priority, RunAfter: row.RunAfter, StartBy: row.StartBy,
-		Attempt: row.Attempt, Uncounted: row.Uncounted, MaxAttempts: row.MaxAttempts, Crashes: row.Crashes, Timeout: row.Timeout,
-		UniqueKey: row.UniqueKey, RequestID: row.RequestID, UserID: row.UserID, Tags: row.Tags, Metadata: row.Metadata, CreatedAt: row.CreatedAt,
-	}}
+	return runner.Claimed{LimitKey: &key, Row: jobrow.OfLane(row)}
 }
