@@ -62,7 +62,7 @@ func testTokensRate(f *fixture) {
 	}
 }
 
-// Jobs of the kind without a key of their own spend the same tokens.
+// Jobs of the kind without a key of their own spend the same tokens. A key has its own.
 func testTokensShared(f *fixture) {
 	kind := jobs.Kind[int]{Name: "k", Limit: jobs.Limit[int]{Rate: jobs.Per(1, time.Hour), Burst: 3}}
 	ran := make(chan int64, 10)
@@ -84,6 +84,9 @@ func testTokensShared(f *fixture) {
 	want(f, "the second job", receive(f, "the second job", ran), receipts[0].ID)
 	f.must(f.client.Limit("k").Take(f.ctx, 1))
 	f.wantNoTokens("k")
+	other, err := kind.Enqueue(f.ctx, f.client, 3, jobs.LimitKey("other"))
+	f.must(err)
+	want(f, "the job of another key", receive(f, "the job of another key", ran), other.ID)
 }
 
 // wantNoTokens checks that no token of a limit is there.
