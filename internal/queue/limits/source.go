@@ -258,6 +258,9 @@ func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64) (read
 	if err := db.Together(ctx, c.q, calls...); err != nil {
 		return nil, fmt.Errorf("lock limits and ready lanes: %w", err)
 	}
+	if !areLocked(limits, locked) {
+		return nil, nil // others may start jobs under a limit that came after the lock: the next claim locks it
+	}
 	c.wholes = newWholes(limits, c.now)
 	kinds, _, err := c.wholes.withRoom(core.ScopeTotal, c.by.Kinds, c.now)
 	if s := c.wholes[Name{Scope: core.ScopeQueue, Name: c.queue}]; s != nil && !s.has() {
@@ -271,8 +274,16 @@ func (c *claimer) lockFirst(ctx context.Context, queues []string, n int64) (read
 	return c.lockReady(ctx, n)
 }
 
-// lockReady locks up to n ready lanes, of kinds with room.
+// areLocked reports whether all limits that were read have been locked before.
+func areLocked(limits []db.ReadWholeLimitsRow, locked []db.LockWholeLimitsRow) bool {
+	return !slices.ContainsFunc(limits, func(r db.ReadWholeLimitsRow) bool {
+		return !slices.Contains(locked, db.LockWholeLimitsRow{Scope: r.Scope, Name: r.Name})
+	})
+}
+
+// lockReady locks up to n ready lanes, of kinds with room. Limits of keys that were read before are forgotten: other claims may have had these keys.
 func (c *claimer) lockReady(ctx context.Context, n int64) ([]db.LockReadyLanesRow, error) {
+	c.read = nil
 	kinds, _, err := c.wholes.withRoom(core.ScopeTotal, c.by.Kinds, c.now)
 	if err != nil {
 		return nil, err
