@@ -272,11 +272,11 @@ func (q timed) Declare(ctx context.Context, arg DeclareParams) error {
 	return err
 }
 
-func (q timed) DeclareLimit(ctx context.Context, arg DeclareLimitParams) error {
+func (q timed) DeclareLimit(ctx context.Context, arg DeclareLimitParams) (int64, error) {
 	began := time.Now()
-	err := q.own.DeclareLimit(ctx, arg)
+	value, err := q.own.DeclareLimit(ctx, arg)
 	q.hook("DeclareLimit", time.Since(began), err)
-	return err
+	return value, err
 }
 
 func (q timed) DeclareRetention(ctx context.Context, arg DeclareRetentionParams) error {
@@ -1676,6 +1676,13 @@ func (q timed) ResetStuckJobs(ctx context.Context, arg int64) ([]ResetStuckJobsR
 	began := time.Now()
 	value, err := q.own.ResetStuckJobs(ctx, arg)
 	q.hook("ResetStuckJobs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) RestoreLimit(ctx context.Context, arg RestoreLimitParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.RestoreLimit(ctx, arg)
+	q.hook("RestoreLimit", time.Since(began), err)
 	return value, err
 }
 

@@ -237,6 +237,7 @@ type (
 	RequestJobCancelParams         = sqlite.RequestJobCancelParams
 	RequeueJobParams               = sqlite.RequeueJobParams
 	ResetStuckJobsRow              = sqlite.ResetStuckJobsRow
+	RestoreLimitParams             = sqlite.RestoreLimitParams
 	ResumeParams                   = sqlite.ResumeParams
 	ResumeScheduleParams           = sqlite.ResumeScheduleParams
 	Retention                      = sqlite.Retention

@@ -143,7 +143,7 @@ func (q *Queries) CountRoom(ctx context.Context, arg CountRoomParams) (int64, er
 	return room, err
 }
 
-const declareLimit = `-- name: DeclareLimit :exec
+const declareLimit = `-- name: DeclareLimit :execrows
 INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
 VALUES ($1, $2, '', $3, $4, $5, $6, $7, $8, $9, $10, 0)
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET running = excluded.running, starts = excluded.starts, period = excluded.period,
@@ -164,9 +164,9 @@ type DeclareLimitParams struct {
 	Ordered string `json:"ordered"`
 }
 
-// DeclareLimit writes the limit of a whole kind or queue that programs declare. One that SetLimit has set stays.
-func (q *Queries) DeclareLimit(ctx context.Context, arg DeclareLimitParams) error {
-	_, err := q.db.Exec(ctx, declareLimit,
+// DeclareLimit writes the limit of a whole kind or queue that programs declare. Zero rows mean that SetLimit has set one, which stays.
+func (q *Queries) DeclareLimit(ctx context.Context, arg DeclareLimitParams) (int64, error) {
+	result, err := q.db.Exec(ctx, declareLimit,
 		arg.Scope,
 		arg.Name,
 		arg.Running,
@@ -178,7 +178,10 @@ func (q *Queries) DeclareLimit(ctx context.Context, arg DeclareLimitParams) erro
 		arg.OnFull,
 		arg.Ordered,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const deleteEmptyLanes = `-- name: DeleteEmptyLanes :execrows
@@ -1155,6 +1158,46 @@ func (q *Queries) ReadWholeLimits(ctx context.Context, arg ReadWholeLimitsParams
 		return nil, err
 	}
 	return items, nil
+}
+
+const restoreLimit = `-- name: RestoreLimit :execrows
+UPDATE sqluice_limits SET running = $1, starts = $2, period = $3, burst = $4, weight = $5, depth = $6,
+    on_full = $7, ordered = $8, set_at = 0
+WHERE scope = $9 AND name = $10 AND limit_key = '' AND set_at > 0
+`
+
+type RestoreLimitParams struct {
+	Running int64  `json:"running"`
+	Starts  int64  `json:"starts"`
+	Period  int64  `json:"period"`
+	Burst   int64  `json:"burst"`
+	Weight  int64  `json:"weight"`
+	Depth   int64  `json:"depth"`
+	OnFull  string `json:"on_full"`
+	Ordered string `json:"ordered"`
+	Scope   string `json:"scope"`
+	Name    string `json:"name"`
+}
+
+// RestoreLimit puts the limit of a whole kind or queue that programs declare in the place of one that SetLimit has set, in the same row: a
+// claim that waits for its lock has it afterwards.
+func (q *Queries) RestoreLimit(ctx context.Context, arg RestoreLimitParams) (int64, error) {
+	result, err := q.db.Exec(ctx, restoreLimit,
+		arg.Running,
+		arg.Starts,
+		arg.Period,
+		arg.Burst,
+		arg.Weight,
+		arg.Depth,
+		arg.OnFull,
+		arg.Ordered,
+		arg.Scope,
+		arg.Name,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const setLanes = `-- name: SetLanes :execrows

@@ -92,8 +92,8 @@ type Querier interface {
 	CountWaitingJobs(ctx context.Context, arg CountWaitingJobsParams) ([]CountWaitingJobsRow, error)
 	// Declare notes the contents that a program declares: a JSON list of lists of id, subject, name and body, in the order of the ids.
 	Declare(ctx context.Context, arg DeclareParams) error
-	// DeclareLimit writes the limit of a whole kind or queue that programs declare. One that SetLimit has set stays.
-	DeclareLimit(ctx context.Context, arg DeclareLimitParams) error
+	// DeclareLimit writes the limit of a whole kind or queue that programs declare. Zero rows mean that SetLimit has set one, which stays.
+	DeclareLimit(ctx context.Context, arg DeclareLimitParams) (int64, error)
 	// DeclareRetention says how long a program wants the done jobs of a kind kept.
 	DeclareRetention(ctx context.Context, arg DeclareRetentionParams) error
 	// DeleteDeclarations removes all contents, before those of another database take their place.
@@ -591,6 +591,9 @@ type Querier interface {
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
+	// RestoreLimit puts the limit of a whole kind or queue that programs declare in the place of one that SetLimit has set, in the same row: a
+	// claim that waits for its lock has it afterwards.
+	RestoreLimit(ctx context.Context, arg RestoreLimitParams) (int64, error)
 	// Resume allows claims again that a pause stops. Zero rows mean that there is none.
 	Resume(ctx context.Context, arg ResumeParams) (int64, error)
 	// ResumeSchedule lets a schedule go on, from the next tick on. Zero rows mean that it is not as it was read, or not there.

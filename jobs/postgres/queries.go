@@ -247,7 +247,7 @@ func (q queries) Declare(ctx context.Context, arg db.DeclareParams) error {
 	return q.own.Declare(ctx, dbpostgres.DeclareParams(arg))
 }
 
-func (q queries) DeclareLimit(ctx context.Context, arg db.DeclareLimitParams) error {
+func (q queries) DeclareLimit(ctx context.Context, arg db.DeclareLimitParams) (int64, error) {
 	return q.own.DeclareLimit(ctx, dbpostgres.DeclareLimitParams(arg))
 }
 
@@ -1633,6 +1633,10 @@ func (q queries) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 		list[i] = db.ResetStuckJobsRow(row)
 	}
 	return list, nil
+}
+
+func (q queries) RestoreLimit(ctx context.Context, arg db.RestoreLimitParams) (int64, error) {
+	return q.own.RestoreLimit(ctx, dbpostgres.RestoreLimitParams(arg))
 }
 
 func (q queries) Resume(ctx context.Context, arg db.ResumeParams) (int64, error) {

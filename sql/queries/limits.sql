@@ -14,13 +14,20 @@ DELETE FROM sqluice_limits WHERE scope = @scope AND name = @name AND limit_key =
 -- ListWholeLimits lists the limits of whole kinds and queues. set_at is 0 for a declared one.
 SELECT z.* FROM sqluice_limits AS z WHERE z.scope IN ('total', 'queue') AND z.limit_key = '' ORDER BY z.scope, z.name;
 
--- name: DeclareLimit :exec
--- DeclareLimit writes the limit of a whole kind or queue that programs declare. One that SetLimit has set stays.
+-- name: DeclareLimit :execrows
+-- DeclareLimit writes the limit of a whole kind or queue that programs declare. Zero rows mean that SetLimit has set one, which stays.
 INSERT INTO sqluice_limits (scope, name, limit_key, running, starts, period, burst, weight, depth, on_full, ordered, set_at)
 VALUES (@scope, @name, '', @running, @starts, @period, @burst, @weight, @depth, @on_full, @ordered, 0)
 ON CONFLICT (scope, name, limit_key) DO UPDATE SET running = excluded.running, starts = excluded.starts, period = excluded.period,
     burst = excluded.burst, weight = excluded.weight, depth = excluded.depth, on_full = excluded.on_full, ordered = excluded.ordered
 WHERE sqluice_limits.set_at = 0;
+
+-- name: RestoreLimit :execrows
+-- RestoreLimit puts the limit of a whole kind or queue that programs declare in the place of one that SetLimit has set, in the same row: a
+-- claim that waits for its lock has it afterwards.
+UPDATE sqluice_limits SET running = @running, starts = @starts, period = @period, burst = @burst, weight = @weight, depth = @depth,
+    on_full = @on_full, ordered = @ordered, set_at = 0
+WHERE scope = @scope AND name = @name AND limit_key = '' AND set_at > 0;
 
 -- name: UndeclareLimit :execrows
 -- UndeclareLimit removes the limit of a whole kind or queue that programs declared. Zero rows mean that there was none.

@@ -73,8 +73,9 @@ func (e *Enforcer) enforce(ctx context.Context, w Worker, all bool) error {
 // pending is a declaration that a worker must put in force, or whose rows it must restore.
 type pending struct {
 	Declaration
-	inForce bool // the declaration is in force already
-	rows    rows
+	inForce  bool // the declaration is in force already
+	replaces bool // it takes the place of another one, or of a change of its rows
+	rows     rows
 }
 
 // pending returns the declarations that the worker must put in force.
@@ -105,7 +106,8 @@ func (e *Enforcer) pending(ctx context.Context, q db.Querier, w Worker, all bool
 			}
 		}
 		if r.InForce == 0 || changed {
-			due = append(due, pending{d, r.InForce == 1, rows})
+			inForce := r.InForce == 1
+			due = append(due, pending{Declaration: d, inForce: inForce, replaces: inForce, rows: rows})
 		}
 	}
 	return due, nil
@@ -161,20 +163,26 @@ func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 		}
 		now := e.Scope.Now()
 		var fired schedule.Fired
-		for _, p := range due {
+		for i := range due {
+			p := &due[i]
 			list, err := e.putOne(ctx, q, p, now, &fired)
 			if err != nil {
 				return false, fmt.Errorf("%s %s: %w", p.Subject, strconv.Quote(p.Name), err)
 			}
-			for _, c := range list {
-				opens = opens || c.opens
-				if c.audited {
-					if err := author.Record(ctx, q, core.Micros(now), c.entry); err != nil {
-						return false, err
-					}
+			changes = append(changes, list...)
+		}
+		limits, err := putLimits(ctx, q, due) // at last: claims lock them after all else
+		if err != nil {
+			return false, err
+		}
+		changes = append(changes, limits...)
+		for _, c := range changes {
+			opens = opens || c.opens
+			if c.audited {
+				if err := author.Record(ctx, q, core.Micros(now), c.entry); err != nil {
+					return false, err
 				}
 			}
-			changes = append(changes, list...)
 		}
 		return opens || len(fired.Jobs) > 0, lifecycle.CheckOpen(ctx, q)
 	})
@@ -187,29 +195,23 @@ func (e *Enforcer) put(ctx context.Context, w Worker, all bool) error {
 	return nil
 }
 
-// putOne puts one declaration in force, and writes the rows of its schedule, its retention rule or its limit.
-func (e *Enforcer) putOne(ctx context.Context, q db.Querier, p pending, now time.Time, fired *schedule.Fired) ([]change, error) {
-	replaced := p.inForce
+// putOne puts one declaration in force, and writes the rows of its schedule or its retention rule.
+func (e *Enforcer) putOne(ctx context.Context, q db.Querier, p *pending, now time.Time, fired *schedule.Fired) ([]change, error) {
 	if !p.inForce {
 		retired, err := q.RetireDeclaration(ctx, db.RetireDeclarationParams{Subject: p.Subject, Name: p.Name, ID: p.ID})
 		if err != nil {
 			return nil, err
 		}
-		replaced = retired > 0
+		p.replaces = retired > 0
 		if _, err := q.EnforceDeclaration(ctx, p.ID); err != nil {
 			return nil, err
 		}
 	}
 	switch p.Subject {
 	case SubjectKind:
-		rules, err := putRule(ctx, q, p, now)
-		if err != nil {
-			return nil, err
-		}
-		limit, err := putLimit(ctx, q, p, replaced)
-		return append(rules, limit...), err
+		return putRule(ctx, q, p, now)
 	case SubjectQueue:
-		return putLimit(ctx, q, p, replaced)
+		return nil, nil
 	}
 	row := p.schedule
 	if err := schedule.Check(&row, now); err != nil {

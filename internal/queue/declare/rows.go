@@ -1,7 +1,9 @@
 package declare
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -40,7 +42,7 @@ func (r rows) ruleOf(d Declaration) *db.Retention {
 }
 
 // putRule puts or removes the rule of retention of a kind.
-func putRule(ctx context.Context, q db.Querier, p pending, now time.Time) (list []change, err error) {
+func putRule(ctx context.Context, q db.Querier, p *pending, now time.Time) (list []change, err error) {
 	const none = "as the runners are configured"
 	before, after, rule := none, none, p.rows.ruleOf(p.Declaration)
 	if rule != nil {
@@ -63,26 +65,39 @@ func putRule(ctx context.Context, q db.Querier, p pending, now time.Time) (list 
 	}}, err
 }
 
-// putLimit writes or removes the limit of a whole kind or queue. One that people have set stays, and counts. The audit has the change where
-// another declaration is replaced.
-func putLimit(ctx context.Context, q db.Querier, p pending, replaced bool) (list []change, err error) {
-	n, _ := p.limited()
-	before := p.rows.limits.declared(n)
-	if !p.rows.limits.differs(n, p.whole) {
-		return nil, nil
+// putLimits writes or removes the limits of whole kinds and queues, in the order in which claims lock them. One that people have set stays, and
+// counts. The audit has the change where another declaration is replaced.
+func putLimits(ctx context.Context, q db.Querier, due []pending) (list []change, err error) {
+	byName := func(a, b pending) int {
+		x, _ := a.limited()
+		y, _ := b.limited()
+		return cmp.Or(cmp.Compare(x.Scope, y.Scope), cmp.Compare(x.Name, y.Name))
 	}
-	if err := putWhole(ctx, q, n, p.whole); err != nil {
-		return nil, err
+	for _, p := range slices.SortedFunc(slices.Values(due), byName) {
+		n, ok := p.limited()
+		if !ok || !p.rows.limits.differs(n, p.whole) {
+			continue
+		}
+		switch changed, err := putWhole(ctx, q, n, p.whole); {
+		case err != nil:
+			return nil, err
+		case !changed:
+			continue
+		}
+		detail, err := encode(map[string]*Limit{"before": p.rows.limits.declared(n), "after": p.whole})
+		if err != nil {
+			return nil, err
+		}
+		c := change{
+			message: "the limit is as the program declares it", attrs: []any{n.Scope, n.Name, "change", detail},
+			entry: audit.Entry{Action: jobtype.ActionSetLimit, Detail: []byte(detail)}, audited: p.replaces, opens: true,
+		}
+		if n.Scope == core.ScopeQueue {
+			c.entry.Queue = n.Name
+		} else {
+			c.entry.Kind = n.Name
+		}
+		list = append(list, c)
 	}
-	detail, err := encode(map[string]*Limit{"before": before, "after": p.whole})
-	c := change{
-		message: "the limit is as the program declares it", attrs: []any{n.Scope, n.Name, "change", detail},
-		entry: audit.Entry{Action: jobtype.ActionSetLimit, Detail: []byte(detail)}, audited: replaced, opens: true,
-	}
-	if n.Scope == core.ScopeQueue {
-		c.entry.Queue = n.Name
-	} else {
-		c.entry.Kind = n.Name
-	}
-	return []change{c}, err
+	return list, nil
 }

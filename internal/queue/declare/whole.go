@@ -74,17 +74,20 @@ func (w wholes) differs(n LimitName, declared *Limit) bool {
 	return *before != *declared
 }
 
-// putWhole writes the row of a declared limit of a whole kind or queue, or removes it when declared is nil. A limit that people have set stays.
-func putWhole(ctx context.Context, q db.Querier, n LimitName, declared *Limit) (err error) {
+// putWhole writes the row of a declared limit of a whole kind or queue, or removes it when declared is nil. It reports whether it did: a limit
+// that people have set stays.
+func putWhole(ctx context.Context, q db.Querier, n LimitName, declared *Limit) (bool, error) {
+	var rows int64
+	var err error
 	if d := declared; d == nil {
-		_, err = q.UndeclareLimit(ctx, db.UndeclareLimitParams{Scope: n.Scope, Name: n.Name})
+		rows, err = q.UndeclareLimit(ctx, db.UndeclareLimitParams{Scope: n.Scope, Name: n.Name})
 	} else {
-		err = q.DeclareLimit(ctx, db.DeclareLimitParams{
+		rows, err = q.DeclareLimit(ctx, db.DeclareLimitParams{
 			Scope: n.Scope, Name: n.Name, Running: int64(d.Running), Starts: int64(d.Starts), Period: d.Period, Burst: int64(d.Burst),
 			Weight: int64(d.Weight), Depth: int64(d.Depth), OnFull: d.OnFull, Ordered: d.Ordered,
 		})
 	}
-	return core.Wrap(err, "put the declared limit of %s in force", n.Name)
+	return rows > 0, core.Wrap(err, "put the declared limit of %s in force", n.Name)
 }
 
 // subject returns the subject of the declarations that have the limit.
@@ -95,32 +98,46 @@ func (n LimitName) subject() string {
 	return SubjectKind
 }
 
-// Lock locks the declarations that have the limit, as an Enforcer does before it reads the limits: a change that deletes a limit and restores
-// the declared one comes before or after another one is put in force.
-func (n LimitName) Lock(ctx context.Context, q db.Querier) error {
-	_, err := q.LockDeclarationsOf(ctx, db.LockDeclarationsOfParams{Subject: n.subject(), Name: n.Name})
-	return core.Wrap(err, "lock what programs declare of %s", n.Name)
+// DeleteLimit removes a limit of a whole kind or queue that people have set, so that the declared one counts again, and reports whether there was
+// one. It locks the declarations first, as an Enforcer does: it comes before or after another one is put in force.
+func DeleteLimit(ctx context.Context, q db.Querier, n LimitName) (bool, error) {
+	if _, err := q.LockDeclarationsOf(ctx, db.LockDeclarationsOfParams{Subject: n.subject(), Name: n.Name}); err != nil {
+		return false, fmt.Errorf("lock what programs declare of %s: %w", n.Name, err)
+	}
+	declared, err := n.declared(ctx, q)
+	if err != nil {
+		return false, err
+	}
+	var rows int64
+	if d := declared; d == nil {
+		rows, err = q.DeleteLimit(ctx, db.DeleteLimitParams{Scope: n.Scope, Name: n.Name})
+	} else {
+		rows, err = q.RestoreLimit(ctx, db.RestoreLimitParams{
+			Running: int64(d.Running), Starts: int64(d.Starts), Period: d.Period, Burst: int64(d.Burst), Weight: int64(d.Weight),
+			Depth: int64(d.Depth), OnFull: d.OnFull, Ordered: d.Ordered, Scope: n.Scope, Name: n.Name,
+		})
+	}
+	return rows > 0, err
 }
 
-// RestoreLimit writes the limit of a whole kind or queue that programs declare, in place of one that people had set and have deleted.
-func RestoreLimit(ctx context.Context, q db.Querier, n LimitName) error {
+// declared returns the limit that the declaration in force has; nil: none.
+func (n LimitName) declared(ctx context.Context, q db.Querier) (*Limit, error) {
 	row, err := q.GetDeclaration(ctx, db.GetDeclarationParams{Subject: n.subject(), Name: n.Name})
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("read what programs declare of %s: %w", n.Name, err)
+		return nil, fmt.Errorf("read what programs declare of %s: %w", n.Name, err)
 	}
 	var body struct {
 		QueueBody
 		Total *Limit `json:"total"`
 	}
 	if err := json.Unmarshal([]byte(row.Body), &body); err != nil {
-		return fmt.Errorf("decode what programs declare of %s: %w", n.Name, err)
+		return nil, fmt.Errorf("decode what programs declare of %s: %w", n.Name, err)
 	}
-	declared := body.Limit
 	if n.Scope == core.ScopeTotal {
-		declared = body.Total
+		return body.Total, nil
 	}
-	return putWhole(ctx, q, n, declared)
+	return body.Limit, nil
 }

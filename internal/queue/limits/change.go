@@ -36,16 +36,10 @@ func Delete(ctx context.Context, scope *engine.Scope, n Name) (bool, error) {
 		return false, fmt.Errorf("delete the limit of %s: %w", n.Name, err)
 	}
 	deleted, err := n.change(ctx, scope, jobtype.ActionDeleteLimit, nil, func(ctx context.Context, q db.Querier, _ int64) (bool, error) {
-		whole, is := n.whole()
-		if is {
-			if err := whole.Lock(ctx, q); err != nil {
-				return false, err
-			}
+		if n.Scope != core.ScopeKind {
+			return declare.DeleteLimit(ctx, q, declare.LimitName{Scope: n.Scope, Name: n.Name})
 		}
 		found, err := q.DeleteLimit(ctx, db.DeleteLimitParams{Scope: n.Scope, Name: n.Name, LimitKey: n.Key})
-		if err == nil && is && found > 0 { // the declared limit of a key counts anyway
-			err = declare.RestoreLimit(ctx, q, whole)
-		}
 		return found > 0, err
 	})
 	return deleted, core.Wrap(err, "delete the limit of %s", n.Name)
@@ -104,9 +98,4 @@ func (n Name) wake(ctx context.Context, q db.Querier, now int64) error {
 	}
 	_, err := q.WakeKind(ctx, db.WakeKindParams{Now: now, Kind: n.Name, LimitKey: core.Optional(n.Key)})
 	return core.Wrap(err, "make the lanes of the limit ready")
-}
-
-// whole returns the name of a limit of a whole kind or queue; is: it is one.
-func (n Name) whole() (name declare.LimitName, is bool) {
-	return declare.LimitName{Scope: n.Scope, Name: n.Name}, n.Scope != core.ScopeKind
 }

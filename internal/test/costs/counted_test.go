@@ -187,7 +187,7 @@ func (q counted) Declare(ctx context.Context, arg db.DeclareParams) error {
 	return q.own.Declare(ctx, arg)
 }
 
-func (q counted) DeclareLimit(ctx context.Context, arg db.DeclareLimitParams) error {
+func (q counted) DeclareLimit(ctx context.Context, arg db.DeclareLimitParams) (int64, error) {
 	q.note("DeclareLimit")
 	return q.own.DeclareLimit(ctx, arg)
 }
@@ -1190,6 +1190,11 @@ func (q counted) RequeueJob(ctx context.Context, arg db.RequeueJobParams) (int64
 func (q counted) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuckJobsRow, error) {
 	q.note("ResetStuckJobs")
 	return q.own.ResetStuckJobs(ctx, arg)
+}
+
+func (q counted) RestoreLimit(ctx context.Context, arg db.RestoreLimitParams) (int64, error) {
+	q.note("RestoreLimit")
+	return q.own.RestoreLimit(ctx, arg)
 }
 
 func (q counted) Resume(ctx context.Context, arg db.ResumeParams) (int64, error) {

@@ -1,0 +1,1 @@
+SELECT count(*) FROM sqluice_jobs WHERE status = 'done'
