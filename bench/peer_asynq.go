@@ -96,5 +96,5 @@ type asynqLogger struct{ mishaps *mishaps }
 func (asynqLogger) Debug(...any)        {}
 func (asynqLogger) Info(...any)         {}
 func (asynqLogger) Warn(...any)         {}
-func (l asynqLogger) Error(what ...any) { l.mishaps.add(fmt.Sprint(what...)) }
-func (l asynqLogger) Fatal(what ...any) { l.mishaps.add(fmt.Sprint(what...)) }
+func (l asynqLogger) Error(what ...any) { l.mishaps.addLogged(fmt.Sprint(what...)) }
+func (l asynqLogger) Fatal(what ...any) { l.mishaps.addLogged(fmt.Sprint(what...)) }

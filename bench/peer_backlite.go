@@ -141,5 +141,5 @@ type backliteLogger struct{ mishaps *mishaps }
 func (backliteLogger) Info(string, ...any) {}
 
 func (l backliteLogger) Error(message string, params ...any) {
-	l.mishaps.add(strings.TrimSpace(fmt.Sprintln(append([]any{message}, params...)...)))
+	l.mishaps.addLogged(strings.TrimSpace(fmt.Sprintln(append([]any{message}, params...)...)))
 }

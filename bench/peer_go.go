@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -42,7 +38,7 @@ func (open goPeer) with(ctx context.Context, t task, fn func(goQueue, *mishaps) 
 	}
 	r, err := fn(q, &f)
 	err = errors.Join(err, q.close())
-	r.Errors += int(f.count.Load())
+	f.addTo(&r)
 	return r, err
 }
 
@@ -97,7 +93,7 @@ func (open goPeer) drain(ctx context.Context, t task, p *parent) (report, error)
 			return r, err
 		})
 		if stop != nil {
-			f.addError(stop())
+			f.stop(stop)
 		}
 		r.Begun = log.starts()
 		return r, err
@@ -141,7 +137,7 @@ func (open goPeer) working(ctx context.Context, t task, p *parent, fn func(goQue
 			sent, err := fn(q, f, log)
 			return report{Sent: sent}, err
 		})
-		f.addError(stop())
+		f.stop(stop)
 		r.Begun = log.starts()
 		return r, err
 	})
@@ -195,43 +191,3 @@ func drained(ctx context.Context, q goQueue, log *journal, f *mishaps) (stalled 
 		}
 	}
 }
-
-// mishaps counts faults in a peer that continues, and prints the first to standard error.
-type mishaps struct {
-	count   atomic.Int64
-	printed sync.Once
-}
-
-// addError counts an error.
-func (f *mishaps) addError(err error) {
-	if err != nil {
-		f.add(err.Error())
-	}
-}
-
-func (f *mishaps) add(what string) {
-	f.count.Add(1)
-	f.printed.Do(func() { fmt.Fprintln(os.Stderr, "# the first error of a worker process:", what) })
-}
-
-// logger counts records at the level of errors as mishaps, and drops all others.
-func (f *mishaps) logger() *slog.Logger { return slog.New(mishapHandler{f}) }
-
-type mishapHandler struct{ mishaps *mishaps }
-
-func (mishapHandler) Enabled(_ context.Context, level slog.Level) bool {
-	return level >= slog.LevelError
-}
-
-func (h mishapHandler) Handle(_ context.Context, r slog.Record) error {
-	text := r.Message
-	r.Attrs(func(a slog.Attr) bool {
-		text += " " + a.String()
-		return true
-	})
-	h.mishaps.add(text)
-	return nil
-}
-
-func (h mishapHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
-func (h mishapHandler) WithGroup(string) slog.Handler      { return h }

@@ -144,6 +144,6 @@ type goqiteLogger struct{ mishaps *mishaps }
 
 func (l goqiteLogger) Info(message string, params ...any) {
 	if strings.HasPrefix(message, "Error ") || strings.HasPrefix(message, "Recovered ") {
-		l.mishaps.add(strings.TrimSpace(fmt.Sprintln(append([]any{message}, params...)...)))
+		l.mishaps.addLogged(strings.TrimSpace(fmt.Sprintln(append([]any{message}, params...)...)))
 	}
 }

@@ -35,7 +35,8 @@ type report struct {
 	CPU     time.Duration // of the process, from begin to done
 	PeakRSS int64         // bytes, at done
 	Stalled time.Duration // of a drain: the time for which it waited for missing jobs before it gave up
-	Errors  int           // of handlers, inserts and the library, when the process continued after them
+	Errors  int           // of handlers, inserts and the library, when the process continued after them, until its workers stop
+	First   string        // the text of the first of Errors
 	Begun   []jobStart    // the observed starts, including repeated ones
 	Sent    []int64       // when each job was sent, by its number, as of begun.At
 	Laps    []int64       // nanoseconds, of roles that measure themselves
