@@ -33,27 +33,32 @@ func lastOf[R any](rows []R, n int64, name func(R) LaneName) LaneName {
 
 // Open makes parked lanes ready whose keys have room, and returns their number.
 func (m LaneMender) Open(ctx context.Context, after LaneName, n int64) (last LaneName, opened int64, err error) {
-	var parked []LaneName
+	page := db.ListParkedLanesParams{AfterKind: after.Kind, AfterKey: after.Key, AfterQueue: after.Queue, N: n}
+	var candidates []LaneName
 	err = m.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		rows, err := q.ListParkedLanes(ctx, db.ListParkedLanesParams{AfterKind: after.Kind, AfterKey: after.Key, AfterQueue: after.Queue, N: n})
+		parked, err := parkedLanes(ctx, q, page)
 		if err != nil {
 			return err
 		}
-		parked = core.Map(rows, func(row db.ListParkedLanesRow) LaneName { return LaneName{row.Kind, row.LimitKey, row.Queue} })
 		last = lastOf(parked, n, func(l LaneName) LaneName { return l })
-		parked, err = lanesWithRoom(ctx, q, parked)
+		candidates, err = lanesWithRoom(ctx, q, parked)
 		return err
 	})
-	if err != nil || len(parked) == 0 {
+	if err != nil || len(candidates) == 0 {
 		return last, 0, core.Wrap(err, "look at lanes that wait for the end of a job")
 	}
 	err = m.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		opened = 0
-		if _, err := q.LockLanes(ctx, jsonKeys(keysOf(parked))); err != nil {
+		if _, err := q.LockLanes(ctx, jsonKeys(keysOf(candidates))); err != nil {
 			return fmt.Errorf("lock lanes: %w", err)
 		}
-		// With the locks, an end has either made its lanes ready or still counts as running.
-		has, err := lanesWithRoom(ctx, q, parked)
+		// With the locks, an end has either made its lanes ready or still counts as running. Most have: the statements of the read saw states
+		// before and after it.
+		parked, err := parkedLanes(ctx, q, page)
+		if err != nil {
+			return err
+		}
+		has, err := lanesWithRoom(ctx, q, slices.DeleteFunc(parked, func(l LaneName) bool { return !slices.Contains(candidates, l) }))
 		if err != nil || len(has) == 0 {
 			return err
 		}
@@ -61,6 +66,12 @@ func (m LaneMender) Open(ctx context.Context, after LaneName, n int64) (last Lan
 		return err
 	})
 	return last, opened, core.Wrap(err, "make lanes ready whose keys have room")
+}
+
+// parkedLanes lists a page of lanes that wait for the end of a job.
+func parkedLanes(ctx context.Context, q db.Querier, page db.ListParkedLanesParams) ([]LaneName, error) {
+	rows, err := q.ListParkedLanes(ctx, page)
+	return core.Map(rows, func(row db.ListParkedLanesRow) LaneName { return LaneName{row.Kind, row.LimitKey, row.Queue} }), err
 }
 
 // lanesWithRoom returns those of the lanes whose jobs can start: fewer jobs of the key run than its limit allows, and where they run in order,
