@@ -15,9 +15,10 @@ import (
 type LaneName struct{ Kind, Key, Queue string }
 
 // LaneMender mends lanes, in pages: each method looks at up to n of them after one, and returns the last of the page, or the zero value
-// after the last page. The library leaves no lane wrong, except that CompleteTx makes none ready: its end lies in a caller's transaction,
-// which may last. The other reasons are SQL of other programs, and limits that a new program declares. Any number of LaneMender values may
-// work on one queue.
+// after the last page. The library leaves lanes wrong in three cases. CompleteTx makes none ready: its end lies in a caller's transaction,
+// which may last. A lane that opens while its limit is changed may wait by the limit of before. And a goodbye takes no locks of keys, since
+// a deadlock would lose it: a claim beside it may let a lane wait for the end of a job that is released. The other reasons are SQL of other
+// programs, and limits that a new program declares. Any number of LaneMender values may work on one queue.
 type LaneMender struct {
 	Read, Write func(context.Context, engine.Func) error
 	Now         func() time.Time
