@@ -270,7 +270,7 @@ func (l *loop) commit(ctx context.Context, p plan, stopping bool) error {
 	if err != nil {
 		return l.afterFailure(again, err, stopping)
 	}
-	if unshared != nil && ctx.Err() == nil { // a run that is told to stop looks no further
+	if unshared != nil && ctx.Err() == nil { // the end of the run interrupts the look: no failure
 		return l.afterFailure(nil, unshared, stopping)
 	}
 	l.trouble.Over("the database works again")
